@@ -7,7 +7,7 @@ QUIET = | grep --line-buffered -v -e '^=== ' -e '^ok ' -e '^PASS' -e '^ *--- PAS
 # Memory is given for time: the processes are many and short.
 CRASH = GOGC=400 $(GO) test ./cmd/handrail -count=1 -run '^TestCrash$$' -v
 
-.PHONY: build test mutations bench bench-short bench-large bench-prefix crash-short crash crash-action disk load hostile programs judge stale stale-diffs edits outline-judge orders ladder long pictures first-hour models models-bad review-eval shape
+.PHONY: build test race workflows release-check vuln mutations bench bench-short bench-large bench-prefix crash-short crash crash-action disk load hostile programs judge stale stale-diffs edits outline-judge orders ladder long pictures first-hour models models-bad review-eval shape bad-github mcp dashboard-shots
 
 build:
 	CGO_ENABLED=0 $(GO) build -trimpath -o handrail ./cmd/handrail
@@ -18,6 +18,24 @@ test:
 # All cases of what the tests sample otherwise.
 long:
 	HANDRAIL_LONG=1 GOGC=400 $(GO) test -parallel 8 -timeout 1h ./...
+
+# Every story on GitHub and every test of what meets, with the race detector.
+RACE = -race -gcflags=modernc.org/...=-race=false -gcflags=github.com/yuin/goldmark/...=-race=false -gcflags=mvdan.cc/sh/...=-race=false
+race:
+	$(GO) test $(RACE) -count=1 -timeout 2h -run '^(TestScripts|TestDrain|TestDrainWaits|TestPushIsRejected)$$' ./cmd/handrail
+
+# Workflows of the Action and of this repository run in act. Needs Docker.
+workflows:
+	@./.ci/setup --workflows && ./.ci/workspace-image
+	@PATH=$$PATH:$$($(GO) env GOPATH)/bin HANDRAIL_REQUIRE_ENGINES=act $(GO) test ./cmd/handrail -count=1 -run '^TestAct$$' -v -parallel 4 -timeout 1h $(QUIET)
+
+# The files of a release are checked, and built for this machine.
+release-check:
+	@./.ci/release --brief
+
+# Known vulnerabilities in the functions that the program calls.
+vuln:
+	@./.ci/vuln
 
 # SIGKILL at every step of a story, and at random in one with a further wish.
 # Ends with: crash: kills N, lost 0, duplicates 0
@@ -34,6 +52,11 @@ crash:
 # Workflow runs of the Action that are killed at random, each followed by the next run.
 crash-action:
 	@HANDRAIL_LONG=1 $(GO) test ./cmd/handrail -count=1 -run '^TestCrashAction$$' -v -parallel 8 -timeout 2h -args -crash.random=350 $(QUIET)
+
+# Each story once with each kind of broken answer of GitHub's on each route that it uses:
+# hours. STORIES=pattern tells some; FUZZ=n tells n of them with random ones, SEED=n others.
+bad-github:
+	@$(GO) test ./cmd/handrail -count=1 -run '^TestBadGitHub$$' -v -parallel 8 -timeout 24h -args -bad.all -bad.stories='$(STORIES)' -bad.fuzz=$(or $(FUZZ),0) -bad.seed=$(or $(SEED),1) $(QUIET)
 
 # The server's disk is full at every page that a story writes. Needs the right to mount.
 disk:
@@ -111,6 +134,15 @@ models-bad:
 review-eval:
 	@$(GO) test ./bot/reviewer -count=1 -run '^TestReviewEval$$' -v -timeout 48h -args -eval.model='$(MODEL)' -eval.cases=$(or $(CASES),0) $(QUIET)
 
+# MCP servers of others, from npm and the Go proxy: they are listed and called through the
+# tool host. They are installed beside Go's build cache.
+MCP = $(shell dirname "$$($(GO) env GOCACHE)")/handrail/mcp
+mcp:
+	@mkdir -p $(MCP)
+	@cd $(MCP) && npm install --silent --no-fund --no-audit --prefix . @modelcontextprotocol/server-everything@2026.8.31 @modelcontextprotocol/server-filesystem@2026.8.31
+	@GOBIN=$(MCP) $(GO) install golang.org/x/tools/gopls@v0.23.0
+	@$(GO) test ./agent/tools/served -count=1 -run '^TestRealServers$$' -v -args -mcp.servers='$(MCP)' $(QUIET)
+
 # Each control of docs/safety.md taken out of the program, one after the other.
 mutations:
 	@./.ci/mutations
@@ -138,3 +170,10 @@ bench-prefix:
 # How large the rooms, packages and types are, and how the comments read. Nothing asserts it.
 shape:
 	@$(GO) test ./cmd/handrail -count=1 -run '^TestShape$$' -v -args -shape $(QUIET)
+
+# Every page of the dashboard in Chromium, in both themes at 390 and 1,280 pixels, with
+# axe-core, the keyboard alone and without script; the pictures go to OUT. MODULES is a
+# node_modules with playwright-core 1.65 and axe-core 4.14; Debian's chromium-headless-shell
+# is the browser.
+dashboard-shots:
+	@$(GO) test ./bot/dashboard -count=1 -run '^TestBrowser$$' -v -timeout 10m -args -dashboard.modules='$(abspath $(MODULES))' -dashboard.out='$(abspath $(OUT))' $(QUIET)

@@ -16,6 +16,7 @@ func (g *gate) ask(c *session.CallState, ru ruling) session.Asked {
 		ID: g.NewAskID(), Kind: session.AskApproval, Call: c.ID, Digest: ru.decision.Digest,
 		Severity: ru.decision.Severity.String(), Tool: c.Name, Display: displayText(c, ru.action),
 		Paths: ru.action.Paths, Effects: ru.action.Effects, Base: g.BaseNow(), Head: g.Published, Bound: ru.bound,
+		Server: ru.action.Server,
 	}
 	if c.Approval().State == policy.Stale && c.Request.Answer.Reason != "" {
 		a.Reasons = append(a.Reasons, "it is asked again, because "+c.Request.Answer.Reason)
@@ -167,6 +168,16 @@ func isRefused(c *session.CallState) bool {
 	}
 	s := c.Approval().State
 	return s == policy.Denied || s == policy.Withdrawn || s == policy.Expired
+}
+
+// answerText returns the text for the model once a question was answered. The question
+// of an MCP server ended its call, so that the answer waits for the next one.
+func answerText(r *session.Request) string {
+	if r.Server != "" {
+		return "The requester answered the server's question: " + r.Answer.Reason +
+			"\nCall the tool again with the same arguments: the answer is then given to the server."
+	}
+	return "The person answered: " + r.Answer.Reason
 }
 
 // refusalText returns the text for the model if a request was not granted; ok is false if the

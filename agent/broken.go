@@ -27,13 +27,7 @@ func (j *journal) guard(ctx context.Context, what string, fn func() error) (err 
 	defer func() {
 		if v := recover(); v != nil { //control:panic-is-an-error
 			j.logger.ErrorContext(
-				ctx,
-				"panic",
-				"session",
-				j.Task.Session,
-				"what",
-				what,
-				"value",
+				ctx, "panic", "session", j.Task.Session, "what", what, "value",
 				fmt.Sprint(v),
 				"stack",
 				string(debug.Stack()),

@@ -41,16 +41,8 @@ func (d *delegate) run(ctx context.Context, c *session.CallState, task session.T
 	if err != nil {
 		return nil, err
 	}
-	results, waits, errs := make(
-		[]*session.Result,
-		len(jobs),
-	), make(
-		[]*session.Outcome,
-		len(jobs),
-	), make(
-		[]error,
-		len(jobs),
-	)
+	results, waits := make([]*session.Result, len(jobs)), make([]*session.Outcome, len(jobs))
+	errs := make([]error, len(jobs))
 	var all sync.WaitGroup
 	for i, jb := range jobs {
 		all.Go(func() {

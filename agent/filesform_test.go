@@ -72,6 +72,28 @@ func TestFilesFormGivesUp(t *testing.T) {
 	}
 }
 
+// An answer to a question is taken at once, other prose after one more try; prose that
+// claims, announces or shows a change is asked for its file twice.
+func TestProseInTheFilesForm(t *testing.T) {
+	for _, tt := range []struct {
+		task, say string
+		turns     int
+	}{
+		{"what is in a.txt?", "It has two lines, a word each.", 1},
+		{"¿qué hay en a.txt?", "Dos líneas.", 1},
+		{"fix a.txt", "Both lines are as the documentation says.", 2},
+		{"what is in a.txt?", "I will read it now.", 3},
+		{"fix a.txt", "I have changed the second line.", 3},
+	} {
+		b := filesBench(t, fmt.Sprintf("\n- {say: %q, repeat: true}\n", tt.say))
+		b.task.Text = tt.task
+		out, err := b.run(t.Context())
+		if err != nil || out.Turns != tt.turns {
+			t.Errorf("%s %q: %s after %d turns, want %d: %v", tt.task, tt.say, out.Status, out.Turns, tt.turns, err)
+		}
+	}
+}
+
 // proof has the tests of a session pass where a.txt holds good.
 func (b *bench) proof(good string) *int {
 	ran := new(int)

@@ -73,9 +73,7 @@ func (g *gate) rule(ctx context.Context, c *session.CallState) (ruling, error) {
 		return out, g.bind(ctx, c.ID, &out)
 	}
 	if d.Verdict == policy.Deny {
-		out.refused = "This was refused: " + reasonText(
-			d,
-		) + "\nDo not try to get around it; choose another way or explain what you need."
+		out.refused = "This was refused: " + reasonText(d) + "\nDo not try to get around it; choose another way or explain what you need."
 	}
 	return out, nil
 }

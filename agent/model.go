@@ -59,15 +59,7 @@ func (m *model) retrying(ctx context.Context, f func() error) error {
 			m.retry.Park && kind == llm.Unreachable && n >= llm.ParkAfter {
 			return err
 		}
-		wait, title := m.retry.After(
-			n,
-			err,
-		), fmt.Sprintf(
-			"%s; trying again (%d of %d)",
-			userMessage(err),
-			n+1,
-			m.retry.Attempts,
-		)
+		wait, title := m.retry.After(n, err), fmt.Sprintf("%s; trying again (%d of %d)", userMessage(err), n+1, m.retry.Attempts)
 		if n >= m.retry.Attempts {
 			title = fmt.Sprintf("%s; waiting for the model server, at most until %s", userMessage(err), until.Format("15:04"))
 		}

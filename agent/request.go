@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 
+	"github.com/handrail-bot/handrail/agent/compact"
 	"github.com/handrail-bot/handrail/agent/llm"
 	"github.com/handrail-bot/handrail/agent/prompt"
 	"github.com/handrail-bot/handrail/agent/session"
@@ -30,13 +31,38 @@ const smallWindow = 16384
 func (t *toolset) offered() []llm.ToolSpec {
 	out := make([]llm.ToolSpec, 0, len(t.Specs()))
 	small, reads := t.small(), !t.mode.Writes()
+	defines := t.defines(small)
 	for _, s := range t.Specs() {
 		offer := (s.Kind == policy.Read || t.mode.Allows(s.Kind)) && (s.Essential || !small) && s.In(t.mode.Name)
+		if s.Served != tools.NotServed {
+			offer = offer && t.mode.Allows(policy.MCP) && (s.Served == tools.Definition) == defines //control:mcp-budget
+		}
 		if offer && s.Description != "" && !s.Untold { //control:untold-tools
 			out = append(out, s.Told(small, reads))
 		}
 	}
 	return out
+}
+
+// definitionShare is the part of the window, as a divisor, that the definitions of MCP
+// servers may take: a popular server has 34,000 tokens of them.
+const definitionShare = 10
+
+// defines reports whether each tool of the MCP servers is offered under its own name: the
+// model calls tools natively, and all definitions fit. Otherwise their names alone are
+// told.
+func (t *toolset) defines(small bool) bool {
+	if small || t.window.model.text() {
+		return false
+	}
+	size := 0
+	for _, s := range t.Specs() {
+		if s.Served == tools.Definition {
+			size += len(s.Name) + len(s.Description) + len(s.Parameters)
+		}
+	}
+	most := LargestContext(t.window.fixed, t.window.model.caps) / definitionShare
+	return size <= compact.Ratio{}.Bytes(most)
 }
 
 // weakModel is the size below which a model cannot handle many tools and long prompts.

@@ -107,7 +107,7 @@ func (f *finisher) inFiles(ctx context.Context, last entry) (*session.Outcome, e
 		why = strings.Join(last.answer.Errors, "; ") + "."
 		why = strings.ToUpper(why[:1]) + why[1:]
 	}
-	if f.claims.back+f.claims.asides >= maxBack-1 {
+	if f.claims.back+f.claims.asides >= f.triesAfterProse(last) {
 		return f.endWithProse(ctx, last.answer.Content), nil
 	}
 	if len(last.answer.Errors) == 0 && f.claims.back > 0 && f.claims.asides == 0 {
@@ -118,6 +118,22 @@ func (f *finisher) inFiles(ctx context.Context, last entry) (*session.Outcome, e
 		) // small models first think, and then write
 	}
 	return nil, f.retry(ctx, why+" "+askFiles)
+}
+
+// triesAfterProse returns the number of times that a model is asked for a file in place of
+// its prose. Prose that is an answer as it stands (it neither claims nor announces a change
+// and shows no code) ends a question at once, and other work after one more try, unless an
+// edit was tried before.
+func (f *finisher) triesAfterProse(last entry) int {
+	said := last.answer.Content
+	switch {
+	case len(last.answer.Errors) > 0 || f.claims.tried != "", strings.Contains(said, "```"),
+		speech.ClaimsChange(said), speech.Announces(said):
+		return maxBack - 1
+	case session.IsQuestion(f.latestRequest()): //control:an-answer-is-taken
+		return 0
+	}
+	return 1
 }
 
 // isUnseen reports whether a call writes a file that the model was never shown.

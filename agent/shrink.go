@@ -118,7 +118,8 @@ func (s *shrinker) shownAbove(c *session.CallState, content string) (say string,
 		for _, was := range slices.Backward(s.talk.entries[i].calls) {
 			switch {
 			case !same(was):
-			case strings.HasPrefix(was.Result.Content, unchangedSince) && pathArgument(was.Arguments) == pathArgument(c.Arguments):
+			case strings.HasPrefix(was.Result.Content, unchangedSince) &&
+				pathArgument(was.Arguments) == pathArgument(c.Arguments):
 				return "", false // it insists
 			case was.Result.Content == content && (whole == 0 || len(content) <= whole): //control:not-sent-again
 				return fmt.Sprintf(

@@ -82,7 +82,7 @@ func (r *callRunner) finishCall(ctx context.Context, i int) (*session.Outcome, e
 		return nil, r.refuse(ctx, c, text, false)
 	}
 	if c.Approval().State == policy.Answered {
-		return nil, r.result(ctx, c, session.Result{OK: true, Content: "The person answered: " + c.Request.Answer.Reason})
+		return nil, r.result(ctx, c, session.Result{OK: true, Content: answerText(c.Request)})
 	}
 	if cutOff(c) { //control:cut-off-call
 		return nil, r.result(ctx, c, session.Result{Cut: true, Content: cutOffText(c.Name), Title: c.Title()})
@@ -198,7 +198,8 @@ func (r *callRunner) execute(ctx context.Context, c *session.CallState, ru rulin
 	begin := r.now()
 	res, err := r.gate.carryOut(tools.WithRoom(ctx, r.shrinker.share()), c.Call, ru)
 	if err != nil &&
-		(errors.Is(err, workspace.ErrGone) || errors.Is(err, workspace.ErrFull) || errors.As(err, new(*session.Away)) || ctx.Err() != nil) {
+		(errors.Is(err, workspace.ErrGone) || errors.Is(err, workspace.ErrFull) || errors.As(err, new(*session.Away)) ||
+			ctx.Err() != nil) {
 		return nil, fmt.Errorf(
 			"run %s: %w",
 			c.Name,
@@ -209,15 +210,13 @@ func (r *callRunner) execute(ctx context.Context, c *session.CallState, ru rulin
 		return r.tasks.run(ctx, c, *res.Task)
 	}
 	out := session.Result{
-		Call:    c.ID,
-		OK:      err == nil,
-		Content: res.Content,
-		Title:   res.Title,
-		Changes: res.Changes,
-		Images:  res.Images,
-		Millis: r.now().Sub(
-			begin,
-		).Milliseconds(),
+		Call:     c.ID,
+		OK:       err == nil,
+		Content:  res.Content,
+		Title:    res.Title,
+		Changes:  res.Changes,
+		Images:   res.Images,
+		Millis:   r.now().Sub(begin).Milliseconds(),
 		Complete: res.Complete,
 		NoChange: res.NoChange,
 		Tests:    res.Tests,
@@ -290,7 +289,8 @@ func (r *callRunner) outcome(
 	r.nameLeftOut(&out, saved.LeftOut)
 	events := []*session.Event{session.NewEvent(session.TypeResult, c.Turn, out)}
 	if len(saved.Foreign) > 0 {
-		events = append(events, session.NewEvent(session.TypeNote, c.Turn, session.Note{Kind: session.NoteReminder, Call: c.ID,
+		events = append(events, session.NewEvent(session.TypeNote, c.Turn, session.Note{Kind: session.NoteReminder,
+			Call: c.ID,
 			Text: fmt.Sprintf("%s is a submodule, that is another repository: what changes inside it is not kept and does not reach the branch.", strings.Join(saved.Foreign, ", "))}))
 	}
 	if len(saved.LFS) > 0 {
@@ -345,6 +345,8 @@ func (r *callRunner) allowState(s *session.Update) error {
 func callTitle(c *session.CallState, a policy.Action) string {
 	verb := map[policy.Kind]string{policy.Read: "Reading ", policy.Write: "Writing ", policy.Delete: "Deleting "}[a.Kind]
 	switch n := len(a.Paths); {
+	case a.Kind == policy.MCP:
+		return fmt.Sprintf("Using %s of the MCP server %s", firstLine(a.Remote, 80), a.Server)
 	case a.Kind == policy.Execute:
 		return "Running " + firstLine(a.Command, 80)
 	case n > 1:

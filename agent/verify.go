@@ -166,10 +166,7 @@ func cannotRun(v *session.Verified) bool {
 
 // testsSay shows the output of tests that fail before any change.
 func testsSay(was *session.Verified) string {
-	return "The tests fail now. They say:\n\n" + fence(
-		"",
-		session.LastLines(strings.TrimSpace(was.Output), maxRedFiles),
-	) + "\n\n"
+	return "The tests fail now. They say:\n\n" + fence("", session.LastLines(strings.TrimSpace(was.Output), maxRedFiles)) + "\n\n"
 }
 
 // redText tells the model about failing tests.

@@ -102,7 +102,9 @@ func (r *request) reactToResult(res session.Resolved, where string, several bool
 		return ""
 	}
 	switch {
-	case res.Verdict == policy.Approved && len(r.cmd.IDs) == 0:
+	case where == approval.InDashboard && res.Verdict == policy.Denied:
+		return render.DeniedIn(res.ID, res.By, where)
+	case res.Verdict == policy.Approved && (len(r.cmd.IDs) == 0 || where == approval.InDashboard):
 		return render.AnswerTaken(res.ID, res.By, where)
 	case len(r.cmd.IDs) == 0, several:
 		return render.SettledAs(res)

@@ -75,17 +75,30 @@ func (w *worker) admit(ctx context.Context, s userMessage) (by author, why strin
 // goes to the log, and to the check run of the thread's session.
 func (w *worker) turnAway(ctx context.Context, s userMessage, why string) error {
 	w.cfg.Log.InfoContext(ctx, "not answered", "thread", w.key, "sender", s.author.Login, "why", why)
-	if s.takesReaction() {
-		in := outbox.Intent(ghapp.Write{Key: "sign-" + ghapp.Digest(w.key), Kind: ghapp.WriteReaction, Target: s.target, Body: "confused", Outsider: true}, w.at.Ref, w.cfg.Now()) //control:one-sign
-		first, err := w.once(ctx, in)
-		if err != nil {
-			return err
-		}
-		if first {
-			w.turnedAway = s.author.Login + ": " + why
-		}
+	first, err := w.sign(ctx, s)
+	if err != nil {
+		return err
+	}
+	if first {
+		w.turnedAway = s.author.Login + ": " + why
 	}
 	return w.cfg.Store.Deliveries.Done(ctx, "not answered: "+why, s.id)
+}
+
+// sign adds the one reaction of a thread to a text that is not answered, and reports
+// whether this is it.
+func (w *worker) sign(ctx context.Context, s userMessage) (bool, error) {
+	if !s.takesReaction() {
+		return false, nil
+	}
+	wr := ghapp.Write{
+		Key:      "sign-" + ghapp.Digest(w.key), //control:one-sign
+		Kind:     ghapp.WriteReaction,
+		Target:   s.target,
+		Body:     "confused",
+		Outsider: true,
+	}
+	return w.once(ctx, outbox.Intent(wr, w.at.Ref, w.cfg.Now()))
 }
 
 // once makes an optional write unless it was tried before, and reports whether this was
@@ -151,10 +164,36 @@ func tell(ctx context.Context, w *worker, wr ghapp.Write) bool {
 
 // tellAway tells the thread, once, that GitHub does not serve a request, if that lasts
 // longer than a user would wait without notice. The request waits and begins by itself.
+// If the author's rights are unknown, the notice is for those who had some, or began the
+// session; others get the one sign of the thread.
 func tellAway(ctx context.Context, w *worker, d *store.Delivery, s userMessage, cause error) {
-	if fault.OfGitHub(cause) && w.getsReplies && ctx.Err() == nil && w.cfg.Now().Sub(d.Received) > tellAwayAfter*w.cfg.Every { //control:github-away-is-told
-		tell(ctx, w, approval.InPlace(w.at.Ref, s.place(), ghapp.Write{Key: "away-" + ghapp.Digest(s.key), Kind: ghapp.WriteComment, Body: render.GitHubAway}))
+	late := w.cfg.Now().Sub(d.Received) > tellAwayAfter*w.cfg.Every
+	if fault.OfGitHub(cause) && ctx.Err() == nil && late { //control:github-away-is-told
+		w.signAway(ctx, s, cause)
 	}
+}
+
+// signAway gives the author of a text that waits for GitHub the notice, or the sign.
+func (w *worker) signAway(ctx context.Context, s userMessage, cause error) {
+	if w.getsReplies || w.knows(ctx, s) {
+		wr := ghapp.Write{
+			Key:  "away-" + ghapp.Digest(s.key),
+			Kind: ghapp.WriteComment,
+			Body: render.GitHubAway(ghapp.BadAnswer(cause)),
+		}
+		tell(ctx, w, approval.InPlace(w.at.Ref, s.place(), wr))
+		return
+	}
+	if _, err := w.sign(ctx, s); err != nil {
+		w.cfg.Log.InfoContext(ctx, "left out", "thread", w.key, "kind", ghapp.WriteReaction, "err", err)
+	}
+}
+
+// knows reports whether the author of a text is known without asking GitHub.
+func (w *worker) knows(ctx context.Context, s userMessage) bool {
+	sess, err := w.session(ctx)
+	own := err == nil && sess != nil && s.author.ID != 0 && live.DataOf(sess).RequesterID == s.author.ID
+	return own || w.cfg.GitHub.Remembers(w.at.Ref.Repository(), s.author.Login)
 }
 
 // tellAwayAfter is the delay of the notice by tellAway, as a multiple of [Config.Every]:

@@ -15,6 +15,7 @@
 //	setup.go     the model, the configuration, and clearing a session
 //	own.go       commands of the repository's own
 //	limits.go    mode, model and turns of a session
+//	order.go     texts of the dashboard
 //	given.go     the context of a request: pictures, code
 //	steer.go     status, stop, resume, retry and budget
 //	approvals.go answers to requests, see bot/approval
@@ -103,9 +104,10 @@ type Config struct {
 	Policy   policy.Config                                // the server's; repositories can only narrow it
 	Model    string                                       // for requests without one
 	Sees     func(ctx context.Context, model string) bool // reports whether a model sees pictures; nil means always
-	Room     func(ctx context.Context, model string) int  // maximum bytes of context for a model; nil means those of a small model
-	More     func(thread string) <-chan struct{}          // signals new deliveries while a thread is worked on; may be nil
-	Owner    string                                       // name of this worker in leases
+	// maximum bytes of context for a model; nil means those of a small model
+	Room  func(ctx context.Context, model string) int
+	More  func(thread string) <-chan struct{} // signals new deliveries while a thread is worked on; may be nil
+	Owner string                              // unique name of this process in leases; default random
 
 	Repositories []string      // served repositories: owner/name, or owner/* for all of an owner; empty means all
 	Apps         []int64       // Apps through which users may write
@@ -166,6 +168,7 @@ func New(cfg Config) (*Bot, error) {
 		Policy:   cfg.Policy,
 		Approves: b.approves,
 		Lets:     b.lets,
+		Owner:    cfg.Owner,
 		Every:    cfg.Every,
 		Now:      cfg.Now,
 		Log:      cfg.Log,
@@ -343,6 +346,6 @@ func (b *Bot) wake(ctx context.Context, q store.Query) error {
 		if len(list) < q.Limit {
 			return nil
 		}
-		q.Before = list[len(list)-1].Created
+		q.Below = list[len(list)-1].Seq
 	}
 }

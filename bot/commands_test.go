@@ -69,7 +69,7 @@ func TestHelpIsATable(t *testing.T) {
 		t.Fatal(err)
 	}
 	rows := regexp.MustCompile(`(?s)<tr>(.*?)</tr>`).FindAllStringSubmatch(string(out), -1)
-	if want := strings.Count(help, "\n|") - 2; len(rows) != want || want < 20 { // but the line below each head
+	if want := strings.Count(help, "\n|") - 3; len(rows) != want || want < 20 { // but the line below each head
 		t.Errorf("%d rows, want %d:\n%s", len(rows), want, out)
 	}
 	for _, row := range rows {

@@ -2,6 +2,7 @@ package bot_test
 
 import (
 	"context"
+	"errors"
 	"runtime"
 	"strings"
 	"testing"
@@ -187,9 +188,9 @@ func TestDeadlySession(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	d := &deadly{Runner: w}
-	w.bot = w.brittleWith(func(c *bot.Config) { c.Runner = d })
 	w.say("/agent fix it")
 	start := func() {
+		w.bot = w.brittleWith(func(c *bot.Config) { c.Runner = d }) // another process
 		ended := make(chan struct{})
 		go func() {
 			defer close(ended)
@@ -213,5 +214,47 @@ func TestDeadlySession(t *testing.T) {
 	start()
 	if w.count("**done**")+w.count("**no changes**") == 0 {
 		t.Errorf("retry does not help: %q", w.own())
+	}
+}
+
+// loses is a runner that loses the session to another process, which is gone at once.
+type loses struct {
+	*world
+	runs, until int
+}
+
+// Run implements bot.Runner.
+func (r *loses) Run(ctx context.Context, w bot.Work) (session.Outcome, error) {
+	if r.runs++; r.runs > r.until {
+		return r.world.Run(ctx, w)
+	}
+	row, err := r.store.Sessions.ByThread(ctx, r.issue.Key())
+	must(r.t, err)
+	l, err := r.store.Leases.Lease(ctx, row.ID)
+	must(r.t, err)
+	_, err = r.store.Leases.Release(ctx, l, time.Time{})
+	must(r.t, err)
+	l, err = r.store.Leases.Acquire(ctx, row.ID, "another", time.Minute)
+	must(r.t, err)
+	_, err = r.store.Leases.Release(ctx, l, time.Time{})
+	must(r.t, err)
+	return session.Outcome{}, session.ErrFenced
+}
+
+// A process that loses a session and takes it again, any number of times, has not died.
+func TestLostIsNotDead(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	r := &loses{world: w, until: 12}
+	w.bot = w.brittleWith(func(c *bot.Config) { c.Runner = r })
+	w.say("/agent fix it")
+	for range r.until {
+		if err := w.work(); !errors.Is(err, session.ErrFenced) {
+			t.Fatalf("a run that lost its session ended by %v", err)
+		}
+	}
+	must(t, w.work())
+	if w.count("**crashed**") > 0 || w.count("**done**")+w.count("**no changes**") == 0 {
+		t.Errorf("after %d runs the thread says %q", r.runs, w.own())
 	}
 }

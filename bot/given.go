@@ -137,7 +137,8 @@ func (r *request) background(
 	from := r.reader(ctx)
 	return conversation.Gather(ctx, from, conversation.Request{
 		Hides: from.Hides,
-		First: conversation.PostOf(r.at.Issue), IsFirst: r.isFirstPost(), Text: words, At: at, Since: since, Anew: anew, Line: s.line(),
+		First: conversation.PostOf(r.at.Issue), IsFirst: r.isFirstPost(), Text: words,
+		At: at, Since: since, Anew: anew, Line: s.line(),
 		Room: room - len(words), Review: live.Reviews(r.cmd.Mode),
 		Clean: r.cleanText, Refused: func(err error) bool {
 			var ge *ghapp.Error

@@ -11,6 +11,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/approval"
 	"github.com/handrail-bot/handrail/bot/command"
+	"github.com/handrail-bot/handrail/bot/fault"
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/live"
 	"github.com/handrail-bot/handrail/bot/pull"
@@ -67,22 +68,45 @@ func (w *worker) handle(ctx context.Context, d *store.Delivery) error {
 	if why, err := w.notFromUser(ctx, s); err != nil || why != "" {
 		if why != "" {
 			w.cfg.Log.InfoContext(
-				ctx,
-				"text is no request of a user",
-				"delivery",
-				d.ID,
-				"thread",
-				w.key,
-				"author",
-				s.author.Login,
-				"why",
+				ctx, "text is no request of a user", "delivery", d.ID, "thread", w.key, "author", s.author.Login, "why",
 				why,
 			)
 			err = w.cfg.Store.Deliveries.Done(ctx, why, d.ID)
 		}
 		return w.orGiveUp(ctx, d, err)
 	}
-	return w.orGiveUp(ctx, d, w.answer(ctx, d, &s, carry))
+	err = w.answer(ctx, d, &s, carry)
+	if fault.OfGitHub(err) && ctx.Err() == nil {
+		err = w.stopOwn(ctx, s, err)
+	}
+	return w.orGiveUp(ctx, d, err)
+}
+
+// stopOwn ends the session if its own requester asks for that while GitHub cannot be
+// asked. For any other text it returns cause.
+func (w *worker) stopOwn(ctx context.Context, s userMessage, cause error) error {
+	cmds, wrong, err := w.commandsIn(ctx, s.body)
+	if err != nil || wrong != nil || len(cmds) != 1 || s.away != 0 {
+		return cause
+	}
+	row, err := rowOf(w.rows, cmds[0])
+	if err != nil || row.right != policy.Stop {
+		return cause
+	}
+	r := &request{w: w, at: &w.at, c: w.change(), msg: s, cmd: cmds[0], actor: s.unverified()}
+	if r.sess, err = w.session(ctx); err != nil || r.sess == nil || r.sess.State.Over() {
+		return cause
+	}
+	if may, _ := w.mayAsk(r.actor, row.right, r.sess); may != policy.Allow {
+		return cause
+	}
+	w.cfg.Log.WarnContext(ctx, "stopped by its requester, unchecked", "session", r.sess.ID, "err", cause)
+	r.c.urgent = true
+	if err := row.handle(ctx, r); err != nil {
+		return err
+	}
+	r.c.Done = append(r.c.Done, s.id)
+	return w.commit(ctx, r.c)
 }
 
 // lookAtReview checks GitHub if an event tells only that something happened to a request under
@@ -205,6 +229,7 @@ func (w *worker) answer(ctx context.Context, d *store.Delivery, s *userMessage, 
 		return w.postpone(d, w.cfg.Now().Add(lookAgainAtMany))
 	}
 	if err != nil {
+		tellAway(ctx, w, d, *s, err)
 		return err
 	}
 	if s.bare && (why != "" || by.quiet) {
@@ -227,9 +252,11 @@ func (w *worker) answer(ctx context.Context, d *store.Delivery, s *userMessage, 
 		}
 	}
 	if err := w.at.Connect(ctx, w.cfg.GitHub, s.ev.Installation); err != nil {
+		tellAway(ctx, w, d, *s, err)
 		return err
 	}
 	if s.page, err = w.pageOf(ctx, *s); err != nil {
+		tellAway(ctx, w, d, *s, err)
 		return err
 	}
 	c := w.change()
@@ -254,6 +281,10 @@ func (w *worker) orGiveUp(ctx context.Context, d *store.Delivery, err error) err
 		return fmt.Errorf("%w (before that: %s)", away, err.Error())
 	}
 	w.cfg.Log.ErrorContext(ctx, "delivery given up", "delivery", d.ID, "thread", w.key, "err", err)
+	if w.getsReplies && w.at.Client != nil { //control:given-up-is-told
+		text := render.GivenUp(fault.InWords(err))
+		tell(ctx, w, ghapp.Write{Key: "given-up-" + ghapp.Digest(d.ID), Kind: ghapp.WriteComment, Body: text})
+	}
 	return w.cfg.Store.Deliveries.Done(ctx, err.Error(), d.ID)
 }
 
@@ -272,6 +303,9 @@ func (w *worker) carryOut(
 		if wrong = command.AsShown(s.body, s.page, s.names...); wrong != nil {
 			cmds = nil
 		}
+	}
+	if wrong != nil || !onlyAnswers(cmds) {
+		c.tellDashboard(s)
 	}
 	if err := w.tellWrong(ctx, c, s, wrong); err != nil {
 		return err
@@ -384,6 +418,7 @@ func readAside(ctx context.Context, w *worker, s userMessage) (a aside, err erro
 // the model.
 func takeAside(ctx context.Context, w *worker, c *change, s userMessage, a aside) error {
 	c.Done = append(c.Done, s.id)
+	c.tellDashboard(s)
 	sess, err := w.session(ctx)
 	if err != nil {
 		return err

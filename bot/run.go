@@ -87,14 +87,8 @@ func (w *worker) unreachable(ctx context.Context, row *store.Session, cause erro
 		return false, nil
 	}
 	l.Log.ErrorContext(
-		ctx,
-		"session ends: its repository is gone, or the App was uninstalled from it",
-		"session",
-		row.ID,
-		"thread",
-		w.key,
-		"err",
-		cause,
+		ctx, "session ends: its repository is gone, or the App was uninstalled from it", "session", row.ID, "thread",
+		w.key, "err", cause,
 	)
 	return false, l.EndWith(ctx, session.StatusFailed, render.RepositoryGone)
 }
@@ -213,6 +207,7 @@ func (w *worker) run(ctx context.Context, l *live.Session) (again bool, err erro
 	if err := l.Checks().Start(ctx, check); err != nil {
 		return false, err
 	}
+	w.cfg.Log.InfoContext(ctx, "session runs", "session", l.Row.ID, "thread", w.key, "mode", l.State.ModeName(), "model", l.State.ModelName())
 	w.running, w.halt = l.Row.ID, false
 	run, cancel := context.WithCancelCause(ctx)
 	watched := make(chan struct{})
@@ -239,12 +234,8 @@ func (w *worker) run(ctx context.Context, l *live.Session) (again bool, err erro
 			Waiting:     func(before int) { use.Waiting(before); p.Waiting(before) },
 			Unsigned: func(ctx context.Context) error {
 				w.cfg.Log.WarnContext(
-					ctx,
-					"GitHub does not sign the commits that it makes, and commits.sign is api",
-					"session",
-					l.Row.ID,
-					"thread",
-					w.key,
+					ctx, "GitHub does not sign the commits that it makes, and commits.sign is api", "session", l.Row.ID,
+					"thread", w.key,
 				)
 				return l.Try(ctx, ghapp.Write{Key: "unsigned-" + l.Row.ID, Kind: ghapp.WriteComment, Body: render.NotSigned})
 			},
@@ -261,7 +252,7 @@ func (w *worker) run(ctx context.Context, l *live.Session) (again bool, err erro
 	cancel(nil)
 	<-watched
 	p.End()
-	w.running, l.Data.Deaths = "", 0
+	w.running, l.Data.Begun = "", nil
 	err = errors.Join(err, use.Count(ctx))
 	var away *session.Away
 	switch {
@@ -273,13 +264,7 @@ func (w *worker) run(ctx context.Context, l *live.Session) (again bool, err erro
 		again, err = true, l.Failed(ctx, err)
 	}
 	w.cfg.Log.InfoContext(
-		ctx,
-		"session ran",
-		"session",
-		l.Row.ID,
-		"thread",
-		w.key,
-		"status",
+		ctx, "session stopped running", "session", l.Row.ID, "thread", w.key, "status",
 		string(out.Status),
 		"err",
 		err,
@@ -325,7 +310,7 @@ func (w *worker) markInterrupted(ctx context.Context) error {
 	if err := l.Reload(ctx); err != nil {
 		return err
 	}
-	l.State.Phase, l.Data.Deaths = session.PhaseQueued, 0
+	l.State.Phase, l.Data.Begun = session.PhaseQueued, nil
 	p, err := l.Follow(ctx)
 	if err != nil {
 		return err

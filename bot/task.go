@@ -99,14 +99,7 @@ func (r *request) cleanText(what, text, page string) string {
 	text, n := untrusted.Clean(text, page) //control:hidden-text
 	if n.Total() > 0 {
 		r.w.cfg.Log.Info(
-			"text cleaned",
-			"thread",
-			r.w.key,
-			"source",
-			r.msg.key,
-			"what",
-			what,
-			"removed",
+			"text cleaned", "thread", r.w.key, "source", r.msg.key, "what", what, "removed",
 			n.Total(),
 			"kinds",
 			n.String(),

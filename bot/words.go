@@ -17,6 +17,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/outbox"
 	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/bot/thread"
+	"github.com/handrail-bot/handrail/policy"
 )
 
 // userMessage is a text that may hold commands, and its place. Its author is the one that
@@ -34,6 +35,25 @@ type userMessage struct {
 	away   int    // number of its thread, if that is not the session's own
 	first  bool   // the current command is the first task of the text
 	why    string // origin of a task that no user wrote in the thread
+}
+
+// TurnsAway returns the author of an event's text and the reason that they get no part in
+// a thread, or "" if they may. It changes nothing.
+func (b *Bot) TurnsAway(ctx context.Context, at thread.Ref, event string, payload []byte) (who, why string, err error) {
+	ev, err := ghapp.ParseEvent(event, payload)
+	if err != nil {
+		return "", "", fmt.Errorf("%w: %w", store.ErrUnparsable, err)
+	}
+	s, ok := messageOf(ev)
+	if !ok || s.author.Bot {
+		return "", "", nil
+	}
+	w := b.worker(at)
+	if err := w.at.Reach(ctx, b.cfg.GitHub, ev.Installation); err != nil {
+		return "", "", err
+	}
+	_, why, err = w.admit(ctx, s)
+	return s.author.Login, why, err
 }
 
 // messageOf returns the text of an event that can hold a command. Edits do not count: the
@@ -58,6 +78,8 @@ func messageOf(ev ghapp.Event) (userMessage, bool) {
 		if ev.Moved { //control:moved-text
 			return s, false
 		}
+	case ev.Kind == ghapp.Dashboard:
+		s.body, s.author = ev.Comment.Body, ev.Sender
 	case ev.Kind == "workflow_dispatch": // GitHub's own event has no thread; that of a workflow run has one
 		s.body, s.why = dispatchedTask(ev.Payload)
 		s.author = ev.Sender
@@ -81,6 +103,11 @@ func dispatchedTask(inputs json.RawMessage) (body, why string) {
 		}
 	}
 	return "/agent" + flags + " task:\n\n" + command.InertFor(in.Task), in.Why //control:one-task
+}
+
+// unverified returns the author as the event names it. GitHub was not asked for its rights.
+func (s userMessage) unverified() policy.Actor {
+	return policy.Actor{ID: s.author.ID, Login: s.author.Login, Bot: s.author.Bot, Lookup: policy.Failed}
 }
 
 // wroteID returns the number of the text as recorded for a write of the bot.
@@ -138,6 +165,9 @@ func textsIn(ev ghapp.Event) string {
 // served, from the bot itself, from a bot that is not allowed, or from an author without
 // rights that floods a repository.
 func (b *Bot) Source(ctx context.Context, event string, payload []byte) (store.Delivery, bool, error) {
+	if event == ghapp.Dashboard { //control:dashboard-not-by-webhook
+		return store.Delivery{}, false, nil
+	}
 	ev, err := ghapp.ParseEvent(event, payload)
 	if err == nil {
 		err = b.repositoryChanged(ctx, ev)

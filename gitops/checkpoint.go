@@ -62,8 +62,8 @@ type LeftOut struct {
 // [Mirror.SetRef].
 //
 // Contents are converted as .gitattributes asks, see [attributes.Conversion], and go to Git
-// LFS if a local clone uses it for them. Content equal to the parent's is no change. Paths with a git directory in them, and the
-// list of submodules, are left out and listed in Refused. A path that is absolute, or
+// LFS if a local clone uses it for them. Content equal to the parent's is no change. Paths with a
+// git directory in them, and the list of submodules, are left out and listed in Refused. A path that is absolute, or
 // leaves the root, is an error. Files inside a submodule belong to another repository:
 // they are left out, and the submodule is listed in Submodules.
 func (m *Mirror) Checkpoint(ctx context.Context, cp Checkpoint) (Commit, error) {

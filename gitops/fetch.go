@@ -75,6 +75,11 @@ func (m *Mirror) fetch(ctx context.Context, refs []string, first bool) error {
 	if err != nil {
 		return err
 	}
+	if s.Empty {
+		if err := m.unlessEmptied(); err != nil {
+			return err
+		}
+	}
 	want, err := choose(s, refs)
 	if err == nil && first && m.partial {
 		err = promise(ctx, m, s)
@@ -105,6 +110,16 @@ func (m *Mirror) fetch(ctx context.Context, refs []string, first bool) error {
 		slog.Duration("took", time.Since(start)),
 	)
 	return nil
+}
+
+// unlessEmptied returns an error if the mirror knows refs of a remote that now lists none.
+// No GitHub lets a default branch be deleted.
+func (m *Mirror) unlessEmptied() error {
+	known, err := m.refs.lastRemoteTips()
+	if err == nil && len(known) > 0 { //control:emptied-is-an-outage
+		err = fmt.Errorf("%w: its answer lists no refs, and there were some", ErrUnavailable)
+	}
+	return err
 }
 
 // tidy keeps the mirror fast. After a failure the next fetch tries again.
@@ -194,11 +209,14 @@ func (m *Mirror) download(ctx context.Context, s *wire.Service, want fetchGoal) 
 	}
 	if err != nil {
 		if cause := context.Cause(ctx); cause != nil {
-			err = cause
+			return n, fmt.Errorf("download: %w", cause)
 		}
-		return n, fmt.Errorf("download: %w", err)
+		return n, fmt.Errorf("download: %w", wire.Unreadable(err))
 	}
-	return n, nil
+	if need, err = m.missing(ctx, want); err == nil && len(need) > 0 { //control:refs-of-what-came
+		err = fmt.Errorf("download: %w: its answer lacks %d of the commits that were asked for", ErrUnavailable, len(need))
+	}
+	return n, err
 }
 
 // missing returns the objects of want that the mirror lacks. It repeats the search on a

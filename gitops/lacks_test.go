@@ -66,3 +66,41 @@ func firstOf(t *testing.T, bare string) string {
 	name, _, _ := strings.Cut(git(t, bare, "ls-tree", "-r", "--name-only", "main"), "\n")
 	return name
 }
+
+// TestFetchLacksWhatWasAsked: a whole pack without the commit of a ref is an outage, and the
+// ref does not move to it.
+func TestFetchLacksWhatWasAsked(t *testing.T) {
+	t.Parallel()
+	r := newRemote(t)
+	url, bare, work := r.repo("one", map[string]string{"a": "1\n"})
+	net := &fetched{}
+	m := must(newStore(t, func(c *Config) { c.HTTP = net }).Mirror(t.Context(), url))(t)
+	before := must(m.Resolve(t.Context(), "main"))(t)
+	commitFiles(t, work, "second", map[string]string{"b": "2\n"})
+	git(t, work, "push", "-q", "origin", "main")
+	cmd := exec.CommandContext(t.Context(), "git", "pack-objects", "--stdout", "-q")
+	cmd.Dir, cmd.Stdin, cmd.Env = bare, strings.NewReader(before+"\n"), gitEnv()
+	net.pack = must(cmd.Output())(t)
+	if err := m.Fetch(t.Context(), "main"); !errors.Is(err, ErrUnavailable) || !strings.Contains(err.Error(), "lacks") {
+		t.Errorf("a pack without the commit: %v", err)
+	}
+	if now := must(m.Resolve(t.Context(), "main"))(t); now != before {
+		t.Errorf("main moved to %s", now)
+	}
+	net.pack = nil
+	if err := m.Fetch(t.Context(), "main"); err != nil {
+		t.Error(err)
+	}
+	whole(t, m)
+}
+
+// fetched is a network that gives a pack of its own in place of the one that is fetched.
+type fetched struct{ pack []byte }
+
+func (f *fetched) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.Method != http.MethodPost || f.pack == nil {
+		return http.DefaultTransport.RoundTrip(r)
+	}
+	body := "0008NAK\n" + fmt.Sprintf("%04x\x01%s", len(f.pack)+5, f.pack) + "0000"
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(body)), Request: r}, nil
+}

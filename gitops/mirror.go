@@ -214,7 +214,8 @@ func (s *Store) remove(
 	if need, err := needed(ctx, Unused{Name: name, Own: refs}); err != nil || need { //control:needed-mirror-stays
 		return false, err
 	}
-	if err := errors.Join(os.RemoveAll(dir+removedSuffix), os.Rename(dir, dir+removedSuffix)); err != nil { // atomic for other processes
+	// atomic for other processes
+	if err := errors.Join(os.RemoveAll(dir+removedSuffix), os.Rename(dir, dir+removedSuffix)); err != nil {
 		return false, err
 	}
 	s.forget(dir)

@@ -79,9 +79,9 @@ func fetchContents(ctx context.Context, m *Mirror, ids []plumbing.Hash) (int64, 
 		return n, checkArrived(ctx, m, ids)
 	}
 	if cause := context.Cause(ctx); cause != nil {
-		err = cause
+		return n, fmt.Errorf("download: %w", cause)
 	}
-	return n, fmt.Errorf("download: %w", err)
+	return n, fmt.Errorf("download: %w", wire.Unreadable(err))
 }
 
 // checkArrived returns an error unless the answer contained all requested contents. Otherwise a

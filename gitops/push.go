@@ -194,10 +194,13 @@ func deliver(ctx context.Context, s *wire.Service, body io.Reader, size int64) e
 		if cause := context.Cause(ctx); cause != nil {
 			return cause
 		}
-		return fmt.Errorf("read report: %w", err)
+		return fmt.Errorf("read report: %w", wire.Unreadable(err))
 	}
 	if report.UnpackStatus != "ok" {
 		return classify("unpack: "+trailer.OneLine(report.UnpackStatus), said.String())
+	}
+	if len(report.CommandStatuses) == 0 { //control:push-is-confirmed
+		return fmt.Errorf("read report: %w: its answer does not name the ref", ErrUnavailable)
 	}
 	for _, c := range report.CommandStatuses {
 		if c.Status != "ok" {

@@ -150,7 +150,9 @@ func (m *Mirror) move(ctx context.Context, p Push) (made bool, err error) {
 	if err != nil || now == p.Commit {
 		return false, err
 	}
-	if err := m.pool.Use(ctx, func(o *objects.DB) error { return p.fastForward(ctx, o, plumbing.NewHash(now)) }); err != nil {
+	if err := m.pool.Use(ctx, func(o *objects.DB) error {
+		return p.fastForward(ctx, o, plumbing.NewHash(now))
+	}); err != nil {
 		return false, err
 	}
 	err = m.SetRef(ctx, p.Ref, p.Commit, now)

@@ -42,7 +42,8 @@ const (
 	AskRead            // a read-only task: review, plan, explain
 	AskChange          // a task that may change files
 	Settle             // approve or deny
-	Steer              // stop, resume, retry, clear
+	Stop               // stop
+	Steer              // resume, retry, clear
 	Rewind             // undo, redo, keep, rebase
 	RaiseLimit         // more budget, another model
 )
@@ -58,7 +59,7 @@ func (r Request) String() string {
 		return "ask for changes"
 	case Settle:
 		return "approve or deny"
-	case Steer:
+	case Stop, Steer:
 		return "stop or resume sessions"
 	case Rewind:
 		return "undo changes"
@@ -78,7 +79,7 @@ func minPermission(r Request) string {
 	switch r {
 	case View:
 		return "read"
-	case AskRead, Steer:
+	case AskRead, Stop, Steer:
 		return "triage"
 	case AskChange, Settle, Rewind:
 		return "write" //control:least-permission
@@ -100,8 +101,8 @@ type AskFacts struct {
 }
 
 // MayAsk decides whether the actor may make the request, with a reason for the reply.
-// It never grants anything after a failed lookup. The requester may always stop their
-// own session.
+// It grants nothing after a failed lookup, but for one thing: the requester may stop their
+// own session, since a stop takes away and gives nothing.
 func MayAsk(a Actor, f AskFacts) (Verdict, string) {
 	need := minPermission(f.Request)
 	if need == "" {
@@ -110,13 +111,17 @@ func MayAsk(a Actor, f AskFacts) (Verdict, string) {
 	if f.Request == Settle {
 		return MayApprove(a, ApprovalFacts{RequesterID: f.RequesterID, Bots: f.Bots})
 	}
+	own := a.ID > 0 && a.ID == f.RequesterID
+	if f.Request == Stop && own && !a.Bot && a.Lookup == Failed { //control:own-stop-needs-no-lookup
+		return Allow, "it is the requester's own session"
+	}
 	if listed, v, why := admit(a, f.Bots); listed || v == Deny {
 		return v, why
 	}
 	if rank(a.Permission) >= rank(need) {
 		return Allow, fmt.Sprintf("%s permission is enough to %s", a.Permission, f.Request)
 	}
-	if f.Request == Steer && a.ID == f.RequesterID && rank(a.Permission) >= rank("read") {
+	if (f.Request == Stop || f.Request == Steer) && own && rank(a.Permission) >= rank("read") {
 		return Allow, "it is the requester's own session"
 	}
 	return Deny, fmt.Sprintf(

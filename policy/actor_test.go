@@ -74,6 +74,12 @@ func TestMayAskEdges(t *testing.T) {
 		"listed bot, error":      {change(func(a *Actor) { a.Bot = true; a.Lookup = Failed }), AskFacts{Request: AskChange, Bots: []int64{7}}, Deny},
 		"person on the bot list": {change(func(a *Actor) { a.Permission = "none" }), AskFacts{Request: AskChange, Bots: []int64{7}}, Deny},
 		"own session, read":      {change(func(a *Actor) { a.Permission = "read" }), AskFacts{Request: Steer, RequesterID: 7}, Allow},
+		"own stop, read":         {change(func(a *Actor) { a.Permission = "read" }), AskFacts{Request: Stop, RequesterID: 7}, Allow},
+		"own stop, unknown":      {change(func(a *Actor) { a.Permission, a.Lookup = "", Failed }), AskFacts{Request: Stop, RequesterID: 7}, Allow},
+		"own stop, gone":         {change(func(a *Actor) { a.Permission, a.Lookup = "", NotFound }), AskFacts{Request: Stop, RequesterID: 7}, Deny},
+		"other stop, unknown":    {change(func(a *Actor) { a.Permission, a.Lookup = "", Failed }), AskFacts{Request: Stop, RequesterID: 8}, Deny},
+		"own retry, unknown":     {change(func(a *Actor) { a.Permission, a.Lookup = "", Failed }), AskFacts{Request: Steer, RequesterID: 7}, Deny},
+		"nobody stops":           {Actor{Lookup: Failed}, AskFacts{Request: Stop}, Deny},
 		"own session, none":      {change(func(a *Actor) { a.Permission = "none" }), AskFacts{Request: Steer, RequesterID: 7}, Deny},
 		"own session, undo":      {change(func(a *Actor) { a.Permission = "read" }), AskFacts{Request: Rewind, RequesterID: 7}, Deny},
 		"capital permission":     {change(func(a *Actor) { a.Permission = "Admin" }), AskFacts{Request: AskChange}, Deny},
@@ -132,10 +138,10 @@ func TestMayApprove(t *testing.T) {
 
 func TestModesTable(t *testing.T) {
 	want := map[string]string{ // edits, turns, kinds
-		"code":      "-1 25 read write delete execute network post converse",
-		"architect": "3 25 read write execute network post converse",
-		"ask":       "0 25 read execute network converse",
-		"debug":     "5 25 read write delete execute network post converse",
+		"code":      "-1 25 read write delete execute network post converse mcp",
+		"architect": "3 25 read write execute network post converse mcp",
+		"ask":       "0 25 read execute network converse mcp",
+		"debug":     "5 25 read write delete execute network post converse mcp",
 		"explore":   "0 10 read converse",
 		"plan":      "0 10 read converse",
 		"review":    "0 10 read execute converse",

@@ -21,7 +21,7 @@ type Policy struct {
 	deny      []commandPattern
 	ask       []commandPattern
 	alwaysAsk kindSet
-	defaults  [Converse + 1]Verdict
+	defaults  [lastKind + 1]Verdict
 	walled    bool
 	tests     []string // commands that run the project's tests
 	remote    *Remote  // destination of the work; nil if there is none
@@ -59,14 +59,15 @@ func (p *Policy) Walled(tests ...string) *Policy {
 	return &q
 }
 
-func defaultVerdicts(d Defaults) [Converse + 1]Verdict {
-	out := [Converse + 1]Verdict{
+func defaultVerdicts(d Defaults) [lastKind + 1]Verdict {
+	out := [lastKind + 1]Verdict{
 		Read:     verdictOr(d.Read, Allow),
 		Write:    verdictOr(d.Write, Allow),
 		Delete:   verdictOr(d.Delete, Allow),
 		Execute:  verdictOr(d.Execute, Allow),
 		Network:  verdictOr(d.Network, Ask),
 		Converse: Allow,
+		MCP:      Ask,
 	}
 	out[Post] = verdictOr(d.Post, Ask) //control:posts-are-asked-for
 	return out
@@ -120,7 +121,7 @@ func (p *Policy) Check(m Mode, a Action) Decision {
 	}
 	steps := [...]func(facts, *Decision) bool{
 		p.modeStep, p.denyStep, criticalStep, p.alwaysAskStep,
-		p.networkStep, p.sensitiveStep, p.allowStep, p.severityStep,
+		p.mcpStep, p.networkStep, p.sensitiveStep, p.allowStep, p.severityStep,
 	}
 	for _, step := range steps {
 		if step(f, &d) {
@@ -157,6 +158,10 @@ func wellFormed(a Action) error {
 	case Post:
 		if strings.TrimSpace(a.Display) == "" {
 			return errors.New("a post action needs a text")
+		}
+	case MCP:
+		if a.Server == "" || a.Remote == "" || strings.TrimSpace(a.Display) == "" {
+			return errors.New("a call of an MCP server needs the server, a tool and a text to show")
 		}
 	case Read, Converse:
 	default:

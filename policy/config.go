@@ -23,7 +23,7 @@ type Config struct {
 
 	Commands       Commands        `yaml:"commands,omitempty" json:"commands,omitzero"`
 	Defaults       Defaults        `yaml:"defaults,omitempty" json:"defaults,omitzero"`
-	AlwaysAsk      []string        `yaml:"always_ask,omitempty" json:"always_ask,omitempty" jsonschema:"description=Kinds of operation that always need approval.,enum=read,enum=write,enum=delete,enum=execute,enum=network,enum=post"`
+	AlwaysAsk      []string        `yaml:"always_ask,omitempty" json:"always_ask,omitempty" jsonschema:"description=Kinds of operation that always need approval.,enum=read,enum=write,enum=delete,enum=execute,enum=network,enum=post,enum=mcp"`
 	SensitiveFiles []SensitiveFile `yaml:"sensitive_files,omitempty" json:"sensitive_files,omitempty" jsonschema:"description=Ordered globs on top of the built-in ones; the last match wins."`
 
 	Approvals   Approvals   `yaml:"approvals,omitempty" json:"approvals,omitzero"`
@@ -31,6 +31,7 @@ type Config struct {
 	Workspace   Workspace   `yaml:"workspace,omitempty" json:"workspace,omitzero"`
 	Budget      Budget      `yaml:"budget,omitempty" json:"budget,omitzero"`
 	PullRequest PullRequest `yaml:"pull_request,omitempty" json:"pull_request,omitzero"`
+	MCP         Servers     `yaml:"mcp,omitempty" json:"mcp,omitzero"`
 	Delivery    `yaml:",inline"`
 	Watch       `yaml:",inline"`
 	Running     `yaml:",inline"`
@@ -89,7 +90,7 @@ type Workspace struct {
 	Toolchains []string `yaml:"toolchains,omitempty" json:"toolchains,omitempty" jsonschema:"description=Only in the server's configuration: directories of toolchains outside of /usr that workspaces in bwrap see\\, read-only." only:"server"`
 	Network    string   `yaml:"network,omitempty" json:"network,omitempty" jsonschema:"enum=none,enum=allowlist,enum=open,description=Network of the workspace."`
 	Hosts      []string `yaml:"hosts,omitempty" json:"hosts,omitempty" jsonschema:"description=Hosts that network: allowlist reaches: names\\, *.NAME for all below one\\, either with a port in place of 80 and 443."`
-	Presets    []string `yaml:"presets,omitempty" json:"presets,omitempty" jsonschema:"description=Package managers whose public hosts network: allowlist reaches.,enum=cargo,enum=go,enum=npm,enum=pip"`
+	Presets    []string `yaml:"presets,omitempty" json:"presets,omitempty" jsonschema:"description=Package managers whose public hosts network: allowlist reaches.,enum=cargo,enum=composer,enum=gem,enum=go,enum=gradle,enum=hex,enum=maven,enum=npm,enum=nuget,enum=pip,enum=swift"`
 	Paths      []string `yaml:"paths,omitempty" json:"paths,omitempty" jsonschema:"description=Directories of the repository that are in the workspace\\, with the files that lie directly in those above them; empty is all of it.,maxItems=100"`
 	Memory     Size     `yaml:"memory,omitempty" json:"memory,omitzero" jsonschema:"default=4g"`
 	Pids       int      `yaml:"pids,omitempty" json:"pids,omitempty" jsonschema:"minimum=0,default=1024"`
@@ -184,7 +185,7 @@ func DefaultConfig() Config {
 			CPUs:    2,
 			Disk:    5 << 30,
 		},
-		Running: Running{SetUp: SetUp{Network: "none"}},
+		Running: Running{SetUp: SetUp{Network: "none", Propose: "auto"}},
 		Budget: Budget{
 			Session: Limits{Tokens: 2_000_000, Time: Duration(time.Hour), Lines: 5000},
 			Thread:  Limits{Tokens: 10_000_000},

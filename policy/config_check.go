@@ -41,7 +41,9 @@ func (p *problems) atLeastZero(n float64, path ...any) {
 
 func verdictNames() []string { return []string{"allow", "ask", "deny"} }
 
-func kindNames() []string { return []string{"read", "write", "delete", "execute", "network", "post"} }
+func kindNames() []string {
+	return []string{"read", "write", "delete", "execute", "network", "post", "mcp"}
+}
 
 func modeNames() []string {
 	names := make([]string, len(modeTable))
@@ -76,6 +78,7 @@ func (c Config) Validate() error {
 	c.checkApprovals(&p)
 	c.checkWorkspace(&p)
 	c.checkSetUp(&p)
+	c.checkServers(&p)
 	c.checkBudget(&p)
 	c.checkDelivery(&p)
 	c.checkWatch(&p)
@@ -284,6 +287,10 @@ func (p *problems) ofServer(v reflect.Value, path []any) {
 			p.add("only the server's file may say this, below policy; take it out", below...)
 		case part.Kind() == reflect.Struct:
 			p.ofServer(part, below)
+		case part.Kind() == reflect.Map && part.Type().Elem().Kind() == reflect.Struct:
+			for _, name := range part.MapKeys() {
+				p.ofServer(part.MapIndex(name), append(below[:len(below):len(below)], name.String()))
+			}
 		}
 	}
 }

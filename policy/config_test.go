@@ -57,6 +57,11 @@ long_running_commands: [make *]
 setup: {commands: [npm ci], files: [package-lock.json], caches: [npm], network: open}
 verify: auto
 test: [make test-all]
+mcp:
+  hosts: [tools.example.org]
+  servers:
+    docs: {command: node, args: [server.js], env: {LEVEL: "3"}, cwd: tools, tools: {allow: ["*"], deny: [drop], approve: {look: auto}}, timeout: 30s}
+    web: {url: "https://tools.example.org/mcp", headers: {Authorization: TOOLS_TOKEN}}
 `
 
 func TestParseConfig(t *testing.T) {
@@ -130,7 +135,7 @@ func TestParseConfigErrors(t *testing.T) {
 		"too long":              {"# " + strings.Repeat("x", 128<<10), "at most 131072 are read"},
 		"unknown mode":          {"mode: cod\n", `line 1: mode: "cod" is not one of code, architect, ask, debug, explore, plan, review, security, did you mean "code"?`},
 		"bad default":           {"defaults:\n  read: yes\n", `line 2: defaults.read: "yes" is not one of allow, ask, deny`},
-		"bad kind":              {"always_ask: [read, excute]\n", `always_ask[1]: "excute" is not one of read, write, delete, execute, network, post, did you mean "execute"?`},
+		"bad kind":              {"always_ask: [read, excute]\n", `always_ask[1]: "excute" is not one of read, write, delete, execute, network, post, mcp, did you mean "execute"?`},
 		"bad approve":           {"sensitive_files:\n- pattern: x\n  approve: \"true\"\n", `line 3: sensitive_files[0].approve: "true" is not one of auto, required`},
 		"missing approve":       {"sensitive_files:\n- pattern: x\n", `sensitive_files[0].approve: a value is needed: auto, required`},
 		"bad glob":              {"sensitive_files: [{pattern: \"a[\", approve: auto}]\n", `"a[" is not a valid glob`},

@@ -25,6 +25,7 @@ func (c Config) WithDefaults() Config {
 	w.Engine, w.Network, w.Pull = cmp.Or(w.Engine, dw.Engine), cmp.Or(w.Network, dw.Network), cmp.Or(w.Pull, dw.Pull)
 	w.Memory, w.Pids, w.CPUs = cmp.Or(w.Memory, dw.Memory), cmp.Or(w.Pids, dw.Pids), cmp.Or(w.CPUs, dw.CPUs)
 	w.Disk = cmp.Or(w.Disk, dw.Disk)
+	c.SetUp.Propose = cmp.Or(proposeOff(c.SetUp, SetUp{}), "auto") // before the default of the network
 	c.SetUp.Network = cmp.Or(c.SetUp.Network, d.SetUp.Network)
 	c.Budget.Session = c.Budget.Session.or(d.Budget.Session)
 	c.Budget.Thread = c.Budget.Thread.or(d.Budget.Thread)
@@ -78,28 +79,21 @@ func Merge(server, repo Config) Config {
 	}
 	out.Push.Hold = stricterHold(server.Push.Hold, repo.Push.Hold) //control:hold-tightens
 	out.PullRequest = PullRequest{
-		Draft: cmp.Or(
-			repo.PullRequest.Draft,
-			server.PullRequest.Draft,
-		), Branch: cmp.Or(repo.PullRequest.Branch, server.PullRequest.Branch),
-		Title: cmp.Or(
-			repo.PullRequest.Title,
-			server.PullRequest.Title,
-		), Body: cmp.Or(repo.PullRequest.Body, server.PullRequest.Body),
-		Base: cmp.Or(
-			repo.PullRequest.Base,
-			server.PullRequest.Base,
-		), Labels: orList(repo.PullRequest.Labels, server.PullRequest.Labels),
-		Reviewers: orList(
-			repo.PullRequest.Reviewers,
-			server.PullRequest.Reviewers,
-		), TeamReviewers: orList(repo.PullRequest.TeamReviewers, server.PullRequest.TeamReviewers),
+		Draft:         cmp.Or(repo.PullRequest.Draft, server.PullRequest.Draft),
+		Branch:        cmp.Or(repo.PullRequest.Branch, server.PullRequest.Branch),
+		Title:         cmp.Or(repo.PullRequest.Title, server.PullRequest.Title),
+		Body:          cmp.Or(repo.PullRequest.Body, server.PullRequest.Body),
+		Base:          cmp.Or(repo.PullRequest.Base, server.PullRequest.Base),
+		Labels:        orList(repo.PullRequest.Labels, server.PullRequest.Labels),
+		Reviewers:     orList(repo.PullRequest.Reviewers, server.PullRequest.Reviewers),
+		TeamReviewers: orList(repo.PullRequest.TeamReviewers, server.PullRequest.TeamReviewers),
 	}
 	out.Watch = mergeWatch(server.Watch, repo.Watch)
 	out.Test = orList(repo.Test, server.Test)
 	out.Verify = cmp.Or(repo.Verify, server.Verify)
 	out.LongRunningCommands = union(server.LongRunningCommands, repo.LongRunningCommands)
 	out.SetUp = mergeSetUp(server.SetUp, repo.SetUp)
+	out.MCP = mergeServers(server.MCP, repo.MCP)
 	return out
 }
 
@@ -234,7 +228,8 @@ func stricter(server, repo string, builtin Verdict) string {
 
 func mergeApprovals(server, repo Approvals) Approvals {
 	out := Approvals{
-		By:           cmp.Or(server.By, repo.By), // review pushes unapproved edits to a branch of their own: the server can rule that out
+		// review pushes unapproved edits to a branch of their own: the server can rule that out
+		By:           cmp.Or(server.By, repo.By),
 		Deadline:     minLimit(server.Deadline, repo.Deadline),
 		NotRequester: either(server.NotRequester, repo.NotRequester),
 		Approvers:    slices.Clone(repo.Approvers),
@@ -262,13 +257,8 @@ func mergeWorkspace(server, repo Workspace) Workspace {
 	if repo.Image != "" && imageAllowed(server.Images, repo.Image) {
 		out.Image = repo.Image
 	}
-	out.Images, out.Hosts, out.Presets = slices.Clone(
-		server.Images,
-	), slices.Clone(
-		server.Hosts,
-	), slices.Clone(
-		server.Presets,
-	)
+	out.Images, out.Hosts = slices.Clone(server.Images), slices.Clone(server.Hosts)
+	out.Presets = slices.Clone(server.Presets)
 	out.Toolchains = slices.Clone(server.Toolchains)
 	names := networkNames()
 	have, want := max(0, slices.Index(names, server.Network)), slices.Index(names, repo.Network)

@@ -7,7 +7,7 @@ import (
 )
 
 // String returns the name of the kind in the notation of the configuration: "read",
-// "write", "delete", "execute", "network", "post" or "converse".
+// "write", "delete", "execute", "network", "post", "converse" or "mcp".
 func (k Kind) String() string {
 	switch k {
 	case Read:
@@ -24,18 +24,20 @@ func (k Kind) String() string {
 		return "post"
 	case Converse:
 		return "converse"
+	case MCP:
+		return "mcp"
 	}
 	return "unknown"
 }
 
 // parseKind returns the kind with the given name, see [Kind.String].
 func parseKind(name string) (Kind, error) {
-	for k := Read; k <= Converse; k++ {
+	for k := Read; k <= lastKind; k++ {
 		if k.String() == name {
 			return k, nil
 		}
 	}
-	return Unknown, fmt.Errorf("parse kind: %q is not one of read, write, delete, execute, network, post, converse", name)
+	return Unknown, fmt.Errorf("parse kind: %q is not one of read, write, delete, execute, network, post, converse, mcp", name)
 }
 
 // MarshalText writes the kind as [Kind.String] does.
@@ -48,7 +50,7 @@ func (k *Kind) UnmarshalText(text []byte) error {
 }
 
 // kindSet is a set of kinds, with one bit per kind.
-type kindSet uint8
+type kindSet uint16
 
 func kinds(list ...Kind) kindSet {
 	var s kindSet
@@ -58,7 +60,7 @@ func kinds(list ...Kind) kindSet {
 	return s
 }
 
-func (s kindSet) has(k Kind) bool { return k > Unknown && k <= Converse && s&(1<<k) != 0 }
+func (s kindSet) has(k Kind) bool { return k > Unknown && k <= lastKind && s&(1<<k) != 0 }
 
 // commandScope is the set of commands that a mode may run. A smaller scope allows less.
 type commandScope int
@@ -93,16 +95,16 @@ const (
 var modeTable = [...]Mode{
 	{Name: "code", Description: "Make the change: edit files and run commands without an edit limit.",
 		EditLimit: NoEditLimit, Turns: agentTurns, commands: anyCommand,
-		kinds: kinds(Read, Write, Delete, Execute, Network, Post, Converse)},
+		kinds: kinds(Read, Write, Delete, Execute, Network, Post, Converse, MCP)},
 	{Name: "architect", Description: "Design and write it down: at most three edits, commands that only read.",
 		EditLimit: 3, Turns: agentTurns, commands: readCommands,
-		kinds: kinds(Read, Write, Execute, Network, Post, Converse)},
+		kinds: kinds(Read, Write, Execute, Network, Post, Converse, MCP)},
 	{Name: "ask", Description: "Answer a question: no edits, commands that only read.",
 		EditLimit: 0, Turns: agentTurns, commands: readCommands,
-		kinds: kinds(Read, Execute, Network, Converse)},
+		kinds: kinds(Read, Execute, Network, Converse, MCP)},
 	{Name: "debug", Description: "Find a fault and fix it: any command, at most five edits.",
 		EditLimit: 5, Turns: agentTurns, commands: anyCommand,
-		kinds: kinds(Read, Write, Delete, Execute, Network, Post, Converse)},
+		kinds: kinds(Read, Write, Delete, Execute, Network, Post, Converse, MCP)},
 	{Name: "explore", Description: "Look around and report: read and search only.",
 		EditLimit: 0, Turns: readOnlyTurns, kinds: kinds(Read, Converse)},
 	{Name: "plan", Description: "Write a plan for approval: read and search only.",
@@ -156,7 +158,7 @@ func (m Mode) Writes() bool { return m.Allows(Write) && m.EditLimit != 0 }
 // allowed returns the allowed kinds in declared order.
 func (m Mode) allowed() []Kind {
 	var out []Kind
-	for k := Read; k <= Converse; k++ {
+	for k := Read; k <= lastKind; k++ {
 		if m.kinds.has(k) {
 			out = append(out, k)
 		}

@@ -124,18 +124,7 @@ func Branch(template string, v BranchValues) (string, error) {
 	if v.Number > 0 {
 		number = strconv.Itoa(v.Number)
 	}
-	name := strings.NewReplacer(
-		"{number}",
-		number,
-		"{slug}",
-		slug(v.Title),
-		"{session}",
-		slug(v.Session),
-		"{mode}",
-		slug(v.Mode),
-	).Replace(
-		template,
-	)
+	name := strings.NewReplacer("{number}", number, "{slug}", slug(v.Title), "{session}", slug(v.Session), "{mode}", slug(v.Mode)).Replace(template)
 	if err := ValidateBranch(name); err != nil {
 		return "", fmt.Errorf("fill branch template: %w", err)
 	}
@@ -167,23 +156,9 @@ func validateBranchTemplate(template string) error {
 		rest = rest[open+end+1:]
 	}
 	if !strings.Contains(template, "{number}") && !strings.Contains(template, "{session}") {
-		return fmt.Errorf(
-			"check branch template %q: {number} or {session} is needed, so that sessions do not share a branch",
-			template,
-		)
+		return fmt.Errorf("check branch template %q: {number} or {session} is needed, so that sessions do not share a branch", template)
 	}
-	longest := strings.NewReplacer(
-		"{number}",
-		"1234567890",
-		"{slug}",
-		strings.Repeat("a", maxSlug),
-		"{session}",
-		strings.Repeat("a", maxSlug),
-		"{mode}",
-		"architect",
-	).Replace(
-		template,
-	)
+	longest := strings.NewReplacer("{number}", "1234567890", "{slug}", strings.Repeat("a", maxSlug), "{session}", strings.Repeat("a", maxSlug), "{mode}", "architect").Replace(template)
 	if err := plainRef(longest); err != nil {
 		return fmt.Errorf("check branch template %q: %w", template, err)
 	}

@@ -109,6 +109,9 @@ const (
 	Network       // reach an address
 	Post          // write on GitHub, in the session's thread
 	Converse      // talk to the user or the engine: todo, completion, questions
+	MCP           // call a tool of an MCP server, or read its resource
+
+	lastKind = MCP
 )
 
 // Action is the intent of a tool call, as facts. Display is shown to the approver and is
@@ -122,6 +125,8 @@ type Action struct {
 	URL     string   // Network
 	Display string
 	Effects []Effect // Write, Delete: changes of each file
+	Server  string   // MCP: name of the server
+	Remote  string   // MCP: its tool, or its resource as "resource:URI"
 	Edits   int      // number of edits so far in this session, for modes that limit them
 	Subject string   // context of the action: session, base and head
 }
@@ -156,6 +161,10 @@ func (a Action) Digest() string {
 	put(a.URL)
 	put(a.Display)
 	put(a.Subject)
+	if a.Kind == MCP {
+		put(a.Server)
+		put(a.Remote)
+	}
 	for _, p := range a.Paths {
 		put(p)
 	}

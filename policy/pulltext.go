@@ -22,16 +22,7 @@ type PullWords struct {
 
 // pullWords lists the placeholders.
 var pullWords = []string{
-	"title",
-	"number",
-	"summary",
-	"files",
-	"branch",
-	"base",
-	"mode",
-	"requester",
-	"session",
-	"slug",
+	"title", "number", "summary", "files", "branch", "base", "mode", "requester", "session", "slug",
 }
 
 // placeholderRE matches possible placeholders; other braces are text.
@@ -65,24 +56,8 @@ func (w PullWords) Fill(template string) string {
 		number = strconv.Itoa(w.Branch.Number)
 	}
 	return strings.NewReplacer(
-		"{title}",
-		w.Title,
-		"{number}",
-		number,
-		"{summary}",
-		w.Summary,
-		"{files}",
-		w.Files,
-		"{branch}",
-		w.Head,
-		"{base}",
-		w.Base,
-		"{mode}",
-		w.Branch.Mode,
-		"{requester}",
-		w.Requester,
-		"{session}",
-		w.Branch.Session,
+		"{title}", w.Title, "{number}", number, "{summary}", w.Summary, "{files}", w.Files, "{branch}", w.Head,
+		"{base}", w.Base, "{mode}", w.Branch.Mode, "{requester}", w.Requester, "{session}", w.Branch.Session,
 		"{slug}",
 		slug(w.Branch.Title),
 	).Replace(template)

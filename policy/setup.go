@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"path"
@@ -23,7 +24,9 @@ type SetUp struct {
 	Caches   []string `yaml:"caches,omitempty" json:"caches,omitempty" jsonschema:"description=Package managers whose caches the next set-up begins with\\, so that it fetches only what is new.,enum=cargo,enum=gem,enum=go,enum=gradle,enum=maven,enum=npm,enum=pip,enum=pnpm,enum=yarn"`
 	Network  string   `yaml:"network,omitempty" json:"network,omitempty" jsonschema:"enum=none,enum=allowlist,enum=open,default=none,description=Network of the commands. In the server's policy: the limit for repositories."`
 	Hosts    []string `yaml:"hosts,omitempty" json:"hosts,omitempty" jsonschema:"description=Hosts that network: allowlist reaches\\, as workspace.hosts has them."`
-	Presets  []string `yaml:"presets,omitempty" json:"presets,omitempty" jsonschema:"description=Package managers whose public hosts network: allowlist reaches.,enum=cargo,enum=go,enum=npm,enum=pip"`
+	Presets  []string `yaml:"presets,omitempty" json:"presets,omitempty" jsonschema:"description=Package managers whose public hosts network: allowlist reaches.,enum=cargo,enum=composer,enum=gem,enum=go,enum=gradle,enum=hex,enum=maven,enum=npm,enum=nuget,enum=pip,enum=swift"`
+	Propose  string   `yaml:"propose,omitempty" json:"propose,omitempty" jsonschema:"enum=auto,enum=off,description=auto: without commands\\, the ones that the manifests need are proposed\\, with the public hosts of their package managers\\, or those of the server's policy if it sets a network. off: never; network: none means it\\, too."`
+	Approval string   `yaml:"approval,omitempty" json:"approval,omitempty" jsonschema:"enum=each,enum=once,default=each,description=each: a change of files is asked about. once: a yes holds until the commands\\, the network or the image change."`
 }
 
 // lockFiles are the default files that determine the downloads of a set-up.
@@ -77,6 +80,8 @@ func (c Config) checkSetUp(p *problems) {
 			p.add("the command has a NUL character", "setup", "commands", i)
 		}
 	}
+	p.oneOf(c.SetUp.Propose, []string{"auto", "off"}, "setup", "propose")
+	p.oneOf(c.SetUp.Approval, []string{"each", "once"}, "setup", "approval")
 	for i, name := range c.SetUp.Caches {
 		p.requiredOneOf(name, slices.Sorted(maps.Keys(caches)), "setup", "caches", i)
 	}
@@ -98,9 +103,14 @@ func (c Config) checkSetUp(p *problems) {
 // mergeSetUp takes the commands from the repository, and lets it only narrow the network.
 func mergeSetUp(server, repo SetUp) SetUp {
 	out := SetUp{
+		Propose:  proposeOff(server, repo),
+		Approval: server.Approval,
 		Commands: orList(repo.Commands, server.Commands),
 		Files:    orList(repo.Files, server.Files),
 		Caches:   orList(repo.Caches, server.Caches),
+	}
+	if server.Approval == "" {
+		out.Approval = repo.Approval //control:setup-once-is-the-operators
 	}
 	if repo.Network == "" {
 		return out
@@ -110,4 +120,39 @@ func mergeSetUp(server, repo SetUp) SetUp {
 		out.Hosts, out.Presets = w.Hosts, w.Presets
 	}
 	return out
+}
+
+// proposeOff returns "off" if one of two configurations rules proposals out: by name, or
+// because it has set the network to none.
+func proposeOff(server, repo SetUp) string {
+	for _, s := range [...]SetUp{server, repo} {
+		if s.Propose == "off" || s.Propose == "" && s.Network == "none" { //control:setup-propose-off
+			return "off"
+		}
+	}
+	return cmp.Or(server.Propose, repo.Propose)
+}
+
+// Proposal returns the set-up that may be proposed to a repository without one, and false
+// if none may. If the server sets a network for set-ups, the proposal is within it: it
+// reaches those of its hosts that the server lists, and all that the server lists if that
+// has none of them, as with a mirror.
+func (c Config) Proposal(s SetUp) (SetUp, bool) {
+	if c.SetUp.Propose == "off" || len(c.SetUp.Commands) > 0 {
+		return SetUp{}, false
+	}
+	above := c.SetUp
+	if c.Above != nil {
+		above = c.Above.SetUp
+	}
+	s.Files, s.Caches, s.Approval = orList(c.SetUp.Files, s.Files), orList(c.SetUp.Caches, s.Caches), c.SetUp.Approval
+	if above.Network == "" || above.Network == "none" {
+		return s, true
+	}
+	w := mergeWorkspace(above.Reach(nil), s.Reach(nil)) //control:setup-proposal-within
+	if w.Network == "allowlist" && len(w.Reaches()) == 0 {
+		w = above.Reach(nil)
+	}
+	s.Network, s.Hosts, s.Presets = w.Network, w.Hosts, w.Presets
+	return s, true
 }

@@ -65,12 +65,52 @@ func TestSetUpIsChecked(t *testing.T) {
 		"setup: {caches: [nmp]}":               `setup.caches[0]: "nmp" is not one of`,
 		"setup: {network: bridge}":             `setup.network: "bridge" is not one of none, allowlist, open`,
 		"setup: {hosts: [\"a b\"]}":            `setup.hosts[0]: "a b" is not the name of a host`,
-		"setup: {presets: [gem]}":              `setup.presets[0]: "gem" is not one of cargo, go, npm, pip`,
+		"setup: {presets: [ruby]}":             `setup.presets[0]: "ruby" is not one of cargo, composer, gem, go`,
+		"setup: {propose: on}":                 `setup.propose: "on" is not one of auto, off`,
+		"setup: {approval: never}":             `setup.approval: "never" is not one of each, once`,
 		"setup: {command: [npm ci]}":           `did you mean "commands"?`,
 		"setup: {commands: [npm ci, \"\\0\"]}": "the command has a NUL character",
 	} {
 		if _, err := ParseConfig("agent.yml", []byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", text, err, want)
+		}
+	}
+}
+
+// A proposal reaches the public hosts of its package managers, or less if the server
+// names hosts; either file rules proposals out.
+func TestProposal(t *testing.T) {
+	npm := SetUp{Commands: []string{"npm ci"}, Network: "allowlist", Presets: []string{"npm"}}
+	hosts := []string{"registry.npmjs.org", "registry.yarnpkg.com"}
+	for name, tt := range map[string]struct {
+		server, repo SetUp
+		ok           bool
+		reaches      []string
+	}{
+		"nothing set":           {SetUp{}, SetUp{}, true, hosts},
+		"off by the server":     {SetUp{Propose: "off"}, SetUp{}, false, nil},
+		"off by the repository": {SetUp{}, SetUp{Propose: "off"}, false, nil},
+		"no network":            {SetUp{Network: "none"}, SetUp{}, false, nil},
+		"a repository's own no": {SetUp{}, SetUp{Network: "none"}, false, nil},
+		"not widened":           {SetUp{Network: "none"}, SetUp{Propose: "auto"}, false, nil},
+		"commands of its own":   {SetUp{}, SetUp{Commands: []string{"make deps"}}, false, nil},
+		"of the server's hosts": {SetUp{Network: "allowlist", Hosts: []string{"registry.npmjs.org", "a.org"}}, SetUp{}, true, hosts[:1]},
+		"a mirror":              {SetUp{Network: "allowlist", Hosts: []string{"mirror.org"}}, SetUp{}, true, []string{"mirror.org"}},
+		"an open network":       {SetUp{Network: "open"}, SetUp{}, true, hosts},
+	} {
+		server := Config{Running: Running{SetUp: tt.server}}.WithDefaults()
+		got, ok := Merge(server, Config{Running: Running{SetUp: tt.repo}}).WithDefaults().Proposal(npm)
+		if reaches := got.Reach(nil).Reaches(); ok != tt.ok || !slices.Equal(reaches, tt.reaches) {
+			t.Errorf("%s: %v, reaches %q", name, ok, reaches)
+		}
+	}
+	once, each := SetUp{Approval: "once"}, SetUp{Approval: "each"}
+	for _, tt := range []struct {
+		server, repo SetUp
+		want         string
+	}{{SetUp{}, once, "once"}, {each, once, "each"}, {once, SetUp{}, "once"}} {
+		if got := mergeSetUp(tt.server, tt.repo).Approval; got != tt.want {
+			t.Errorf("server %q, repository %q: %q", tt.server.Approval, tt.repo.Approval, got)
 		}
 	}
 }

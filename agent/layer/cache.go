@@ -84,12 +84,16 @@ func share(ctx context.Context, older, to, name string) (size int64, err error) 
 			return 0, err
 		}
 	}
-	from := filepath.Join(older, name)
+	return shareTree(ctx, filepath.Join(older, name), filepath.Join(to, name))
+}
+
+// shareTree fills the new directory to with links to the files in from.
+func shareTree(ctx context.Context, from, to string) (size int64, err error) {
 	err = filepath.WalkDir(from, func(at string, d fs.DirEntry, err error) error {
 		if err = errors.Join(err, ctx.Err()); err != nil {
 			return err
 		}
-		there := filepath.Join(to, name, at[len(from):])
+		there := filepath.Join(to, at[len(from):])
 		switch {
 		case d.IsDir():
 			return makeDir(there)
@@ -99,6 +103,8 @@ func share(ctx context.Context, older, to, name string) (size int64, err error) 
 				return err
 			}
 			return os.Symlink(target, there)
+		case !d.Type().IsRegular():
+			return nil
 		}
 		info, err := d.Info()
 		if err != nil {

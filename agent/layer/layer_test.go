@@ -171,7 +171,7 @@ func TestNewest(t *testing.T) {
 // What nobody used for long goes, and what is too much, the oldest first. What is in use
 // stays.
 func TestSweep(t *testing.T) {
-	s := open(t, Config{Dir: t.TempDir(), MaxAge: time.Hour, MaxBytes: 3 << 20})
+	s := open(t, Config{Dir: t.TempDir(), MaxAge: time.Hour, MaxBytes: 3<<20 - 1})
 	big := strings.Repeat("x", 1<<20)
 	for i, k := range []string{"1", "2", "3", "4", "5"} {
 		if err := s.Make(t.Context(), key(k), fills(big)); err != nil {

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"strings"
 	"time"
 )
 
@@ -151,6 +152,7 @@ const (
 type Error struct {
 	Kind       Kind
 	Public     string
+	Quote      string // the end of Public that has the server's own words; Err has them, too
 	Err        error
 	RetryAfter time.Duration
 	Lacks      Capability
@@ -161,7 +163,7 @@ func (e *Error) Error() string {
 	if e.Err == nil {
 		return e.Public
 	}
-	return fmt.Sprintf("%s: %v", e.Public, e.Err)
+	return fmt.Sprintf("%s: %v", strings.TrimSuffix(e.Public, e.Quote), e.Err)
 }
 
 // Unwrap returns the operator's detail.

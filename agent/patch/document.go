@@ -126,13 +126,8 @@ func (p *applier) unmarked(h hunk) hunk {
 	if !slices.ContainsFunc(h.lines, marked) {
 		return h
 	}
-	old, fresh := slices.IndexFunc(
-		h.lines,
-		func(l hunkLine) bool { return l.op != '+' },
-	), slices.IndexFunc(
-		h.lines,
-		func(l hunkLine) bool { return l.op != '-' },
-	)
+	old := slices.IndexFunc(h.lines, func(l hunkLine) bool { return l.op != '+' })
+	fresh := slices.IndexFunc(h.lines, func(l hunkLine) bool { return l.op != '-' })
 	switch {
 	case fresh >= 0 && marked(h.lines[fresh]):
 		p.doc.bom = byteOrderMark

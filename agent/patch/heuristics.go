@@ -13,40 +13,14 @@ import (
 
 // definers are keywords that introduce definitions in many languages.
 var definers = []string{
-	"class",
-	"def",
-	"enum",
-	"fn",
-	"fun",
-	"func",
-	"function",
-	"impl",
-	"interface",
-	"module",
-	"namespace",
-	"record",
-	"struct",
-	"sub",
-	"trait",
-	"type",
+	"class", "def", "enum", "fn", "fun", "func", "function", "impl", "interface", "module", "namespace", "record",
+	"struct", "sub", "trait", "type",
 }
 
 // modifiers are keywords that may precede definers.
 var modifiers = []string{
-	"abstract",
-	"async",
-	"const",
-	"default",
-	"export",
-	"final",
-	"internal",
-	"override",
-	"private",
-	"protected",
-	"pub",
-	"public",
-	"static",
-	"void",
+	"abstract", "async", "const", "default", "export", "final", "internal", "override", "private", "protected",
+	"pub", "public", "static", "void",
 }
 
 // definitionWords returns the words of a defining line up to the defined name, or nil if the
@@ -468,11 +442,8 @@ type ground struct {
 // Artifacts that the file already had, or that its kind may well have, are
 // legitimate.
 func Foreign(name, before, after string) error {
-	old, add := texts(
-		splitText(strings.TrimPrefix(before, byteOrderMark)),
-	), texts(
-		splitText(strings.TrimPrefix(after, byteOrderMark)),
-	)
+	old := texts(splitText(strings.TrimPrefix(before, byteOrderMark)))
+	add := texts(splitText(strings.TrimPrefix(after, byteOrderMark)))
 	g := grounds(old)
 	a := addition{name: name, file: g, quoted: fencedLines(add)}
 	at, gone := 0, 0 // lines of the new text so far, and of the old
@@ -615,19 +586,8 @@ func (a addition) kind(extensions ...string) bool {
 
 // ends are the endings of tool calls and model turns.
 var ends = []string{
-	"</new_string>",
-	"</old_string>",
-	"</code_edit>",
-	"</new_str>",
-	"</tool_call>",
-	"</function_call>",
-	"</invoke>",
-	"</parameter>",
-	"<|im_end|>",
-	"<|eot_id|>",
-	"<|endoftext|>",
-	"<|end|>",
-	"[/INST]",
+	"</new_string>", "</old_string>", "</code_edit>", "</new_str>", "</tool_call>", "</function_call>",
+	"</invoke>", "</parameter>", "<|im_end|>", "<|eot_id|>", "<|endoftext|>", "<|end|>", "[/INST]",
 }
 
 func (a addition) callEnd() int {
@@ -793,24 +753,8 @@ func (a addition) escape() int {
 func (a addition) findEscaped() int {
 	if a.file.escapes || path.Ext(a.name) == "" ||
 		a.kind(
-			"tex",
-			"sty",
-			"bib",
-			"hs",
-			"elm",
-			"php",
-			"sh",
-			"bash",
-			"ps1",
-			"bat",
-			"json",
-			"rtf",
-			"sed",
-			"awk",
-			"mk",
-			"yaml",
-			"yml",
-			"toml",
+			"tex", "sty", "bib", "hs", "elm", "php", "sh", "bash", "ps1", "bat", "json", "rtf", "sed", "awk", "mk",
+			"yaml", "yml", "toml",
 		) {
 		return -1
 	}

@@ -139,7 +139,8 @@ func (r *respeller) otherSigns() bool {
 	quote := func(c rune) bool { return strings.ContainsRune("'\"", plainSign(c)) && c > 127 }
 	return html.UnescapeString(whole) == whole &&
 		slices.ContainsFunc(r.lines, func(s string) bool { return html.UnescapeString(s) != s }) ||
-		!strings.ContainsFunc(whole, quote) && slices.ContainsFunc(r.lines, func(s string) bool { return strings.ContainsFunc(s, quote) })
+		!strings.ContainsFunc(whole, quote) && slices.ContainsFunc(r.lines,
+			func(s string) bool { return strings.ContainsFunc(s, quote) })
 }
 
 // wide returns the gaps within a line and at its end that are not a single space.

@@ -18,29 +18,8 @@ const (
 
 // sources are the file name extensions of hand-written code.
 var sources = [...]string{
-	".go",
-	".py",
-	".js",
-	".ts",
-	".tsx",
-	".jsx",
-	".rb",
-	".rs",
-	".java",
-	".kt",
-	".c",
-	".h",
-	".cc",
-	".cpp",
-	".cs",
-	".php",
-	".swift",
-	".sh",
-	".lua",
-	".ex",
-	".scala",
-	".zig",
-	".mjs",
+	".go", ".py", ".js", ".ts", ".tsx", ".jsx", ".rb", ".rs", ".java", ".kt", ".c", ".h", ".cc", ".cpp", ".cs",
+	".php", ".swift", ".sh", ".lua", ".ex", ".scala", ".zig", ".mjs",
 }
 
 // Example returns a file of the project and a line in it, to show calls to a model

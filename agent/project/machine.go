@@ -44,26 +44,8 @@ func (f *Facts) SetTests(lines []string) {
 
 // programs are checked for so that a model need not guess their presence.
 var programs = [...]string{
-	"bash",
-	"git",
-	"rg",
-	"python3",
-	"python",
-	"pip",
-	"pytest",
-	"go",
-	"node",
-	"npm",
-	"cargo",
-	"java",
-	"mvn",
-	"gcc",
-	"make",
-	"ruby",
-	"php",
-	"dotnet",
-	"curl",
-	"jq",
+	"bash", "git", "rg", "python3", "python", "pip", "pytest", "go", "node", "npm", "cargo", "java", "mvn", "gcc",
+	"make", "ruby", "php", "dotnet", "curl", "jq",
 }
 
 // maxTryTime limits the time to examine the machine.
@@ -74,8 +56,11 @@ var (
 	module      = pattern.Lazy(`^python3? -m (\w+)`) // run by a command
 )
 
+// pythonHere is the Python of a virtual environment in the repository.
+const pythonHere = ".venv/bin/python"
+
 // lookUp makes Python look up a module without running any of the project's code.
-const lookUp = `$(command -v python || command -v python3) -c 'import sys; sys.path = [p for p in sys.path if p]; import importlib.util as u; sys.exit(u.find_spec("%[1]s") is None)' >/dev/null 2>&1 || echo "lacks %[1]s"; `
+const lookUp = `$(command -v .venv/bin/python || command -v python || command -v python3) -c 'import sys; sys.path = [p for p in sys.path if p]; import importlib.util as u; sys.exit(u.find_spec("%[1]s") is None)' >/dev/null 2>&1 || echo "lacks %[1]s"; `
 
 // Try asks the machine's shell for its programs, and for the Python modules that
 // commands run. If only python3 exists, commands are changed to use it.
@@ -92,7 +77,7 @@ func (f *Facts) Try(ctx context.Context, shell workspace.Shell) error {
 			line += fmt.Sprintf(lookUp, m[1])
 		}
 	}
-	line += "true"
+	line += "test -x " + pythonHere + " && echo 'virtual environment'; true"
 	res, err := shell.Run(ctx, workspace.Command{Line: line, Timeout: maxTryTime}, nil)
 	if err != nil {
 		return ctx.Err() // the session will report a broken workspace
@@ -101,11 +86,23 @@ func (f *Facts) Try(ctx context.Context, shell workspace.Shell) error {
 		return nil // leave the facts as unknown
 	}
 	f.Tried, f.Has, f.lacks = true, nil, nil
+	environment := false
 	for said := range strings.Lines(res.Output) {
 		if name, ok := strings.CutPrefix(strings.TrimSpace(said), "has "); ok {
 			f.Has = append(f.Has, name)
 		} else if name, ok := strings.CutPrefix(strings.TrimSpace(said), "lacks "); ok {
 			f.lacks = append(f.lacks, name)
+		} else if strings.TrimSpace(said) == "virtual environment" {
+			environment = true
+		}
+	}
+	if environment {
+		f.Has = append(f.Has, pythonHere)
+		f.Commands = slices.Clone(f.Commands)
+		for i, c := range f.Commands {
+			if rest, ok := strings.CutPrefix(c.Line, "python "); ok && c.From != "configuration" && c.Dir == "" {
+				f.Commands[i].Line = pythonHere + " " + rest
+			}
 		}
 	}
 	if !slices.Contains(f.Has, "python") && slices.Contains(f.Has, "python3") {

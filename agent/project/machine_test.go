@@ -31,6 +31,7 @@ func TestTry(t *testing.T) {
 		{answers{Output: "has bash\nhas make\n"}, []string{"- test: cannot be run here, there is no go (go.mod)", "(build.gradle)\n", "(Makefile)\n", "Programs here: bash, make"}, "no make"},
 		{answers{Output: "has python\nlacks pytest\n"}, []string{"- test: cannot be run here, python has no module pytest (setup.cfg)\n", "`python -m unittest` (configuration)\n"}, "no module unittest"},
 		{answers{Output: "has python3\n"}, []string{"`python3 -m pytest` (setup.cfg)\n", "- test: cannot be run here, there is no python (configuration)\n"}, "no module"},
+		{answers{Output: "has python3\nvirtual environment\n"}, []string{"`.venv/bin/python -m pytest` (setup.cfg)\n"}, "`python3"},
 		{answers{Output: ""}, []string{"Programs here: none of the usual ones", "there is no make"}, "no ./gradlew"},
 		{answers{Exit: 2, Output: "has go"}, []string{"(go.mod)\n"}, "Programs"}, {answers{TimedOut: true}, []string{"(go.mod)\n"}, "cannot"},
 	} {

@@ -176,7 +176,8 @@ func (r *Rules) text(ctx context.Context, name string) (string, error) {
 	case slices.Contains(data, 0):
 		return "", nil
 	}
-	return strings.TrimSpace(strings.ToValidUTF8(string(data), "")), nil
+	text := strings.TrimPrefix(strings.ToValidUTF8(string(data), ""), "\ufeff")
+	return strings.TrimSpace(strings.ReplaceAll(text, "\r\n", "\n")), nil
 }
 
 // scopes reads the instructions that name the files to which they apply.
@@ -213,7 +214,7 @@ func (r *Rules) scopes(ctx context.Context) ([]scoped, error) {
 // demand. Editors write patterns there that are not valid YAML.
 func parseScoped(name, text string) scoped {
 	s := scoped{name: name, text: text}
-	head, body, ok := strings.Cut(strings.TrimPrefix(text, "---\n"), "\n---")
+	head, body, ok := strings.Cut(strings.TrimPrefix(text, "---"), "\n---")
 	if !ok || !strings.HasPrefix(text, "---\n") {
 		return s
 	}
@@ -226,10 +227,10 @@ func parseScoped(name, text string) scoped {
 		k, v, found := strings.Cut(line, ":")
 		switch {
 		case listed:
-			values[key] = append(values[key], item)
+			values[key] = append(values[key], plainValue(item))
 		case found && strings.TrimLeft(k, " \t") == k:
 			key = strings.TrimSpace(k)
-			values[key] = append(values[key], strings.Trim(strings.TrimSpace(v), "[]"))
+			values[key] = append(values[key], plainValue(v))
 		}
 	}
 	unquote := func(v string) string { return strings.Trim(strings.TrimSpace(v), `"'`) }
@@ -238,13 +239,26 @@ func parseScoped(name, text string) scoped {
 	var lines []string
 	for _, v := range append(values["applyTo"], values["globs"]...) {
 		for _, p := range splitPatterns(v) {
-			p = unquote(p)
+			p = strings.TrimPrefix(unquote(p), "./")
 			s.always = s.always || p == "**" || p == "**/*" || p == "*"
 			lines = append(lines, braces(p)...)
 		}
 	}
 	s.applies = ignore.Parse(strings.Join(lines, "\n"))
 	return s
+}
+
+// plainValue returns a value of front matter without a comment and the brackets of a list.
+func plainValue(v string) string {
+	v = strings.TrimSpace(v)
+	if v != "" && !strings.ContainsRune(`"'`, rune(v[0])) {
+		v, _, _ = strings.Cut(v, " #")
+		v = strings.TrimSpace(v)
+	}
+	if strings.HasPrefix(v, "[") && strings.HasSuffix(v, "]") {
+		return v[1 : len(v)-1]
+	}
+	return v
 }
 
 // splitPatterns splits a list of patterns at the commas outside of braces.

@@ -77,6 +77,46 @@ func TestRulesAt(t *testing.T) {
 	}
 }
 
+// Front matter is read as editors on other systems write it.
+func TestFrontMatter(t *testing.T) {
+	for name, tt := range map[string]struct {
+		text    string
+		applies []string // files
+		not     []string
+		always  bool
+	}{
+		"CRLF":                {"---\r\napplyTo: '**/*.cs'\r\n---\r\nRule.\r\n", []string{"a/b.cs"}, []string{"b.go"}, false},
+		"a mark of order":     {"\ufeff---\nglobs: web/**\n---\nRule.\n", []string{"web/a.ts"}, []string{"a.ts"}, false},
+		"a comment":           {"---\napplyTo: src/** # the library\n---\nRule.\n", []string{"src/a.c"}, []string{"a.c"}, false},
+		"from here":           {"---\nglobs: ./src/**\n---\nRule.\n", []string{"src/a.c"}, []string{"lib/a.c"}, false},
+		"a list in a line":    {"---\napplyTo: [\"*.go\", 'go.mod']\n---\nRule.\n", []string{"a.go", "go.mod"}, []string{"a.py"}, false},
+		"a class at the end":  {"---\nglobs: src/*.[ch]\n---\nRule.\n", []string{"src/a.c", "src/a.h"}, []string{"src/a.go"}, false},
+		"quoted, with a hash": {"---\nglobs: 'src/a #1/**'\n---\nRule.\n", []string{"src/a #1/x"}, []string{"src/a"}, false},
+		"always, CRLF":        {"---\r\nalwaysApply: true\r\n---\r\nRule.", nil, []string{"a.go"}, true},
+		"empty":               {"---\n---\nRule.\n", nil, []string{"a.go"}, false},
+	} {
+		r := &Rules{Files: open(t, map[string]string{".cursor/rules/x.mdc": tt.text})}
+		list, err := r.scopes(t.Context())
+		if err != nil || len(list) != 1 {
+			t.Fatalf("%s: %d instructions, %v", name, len(list), err)
+		}
+		s := list[0]
+		if s.text != "Rule." || s.always != tt.always {
+			t.Errorf("%s: text %q, always %v", name, s.text, s.always)
+		}
+		for _, file := range tt.applies {
+			if !s.matches(file) {
+				t.Errorf("%s: does not apply to %s", name, file)
+			}
+		}
+		for _, file := range tt.not {
+			if s.matches(file) {
+				t.Errorf("%s: applies to %s", name, file)
+			}
+		}
+	}
+}
+
 // No comment of a README is shown, in any of its languages.
 func TestReadmeComments(t *testing.T) {
 	for name, text := range map[string]string{

@@ -94,7 +94,8 @@ func (e *Event) digest() string {
 		h.Write(n[:])
 		h.Write(part)
 	}
-	for _, part := range [...]string{e.Prev, fmt.Sprint(e.Seq), e.Time.UTC().Format(time.RFC3339Nano), fmt.Sprint(e.Turn), string(e.Type), fmt.Sprint(e.V)} {
+	for _, part := range [...]string{e.Prev, fmt.Sprint(e.Seq), e.Time.UTC().Format(time.RFC3339Nano),
+		fmt.Sprint(e.Turn), string(e.Type), fmt.Sprint(e.V)} {
 		write([]byte(part))
 	}
 	write(e.Data)

@@ -16,6 +16,7 @@
 //	tests.go     the last test run
 //	finding.go   findings of a review
 //	shell.go     the shell that commands run in
+//	server.go    MCP servers and their tools
 //	wish.go      the events of a user's request about the session
 //	once.go      an approval is for one thing, once: the rule over a log
 //	timeline.go  the history, for display
@@ -65,6 +66,7 @@ type Clone struct {
 	Image     string `json:"image,omitempty"`     // for docker
 	CAFile    string `json:"ca_file,omitempty"`   // absolute path of a CA certificate for the model's server
 	Provider  string `json:"provider,omitempty"`  // kind of the model's server, if given
+	Deps      string `json:"deps,omitempty"`      // source of packages: clone, setup or none; "" if unset
 	Server    string `json:"server,omitempty"`    // address of the model's server; "" means the environment's
 }
 
@@ -261,6 +263,7 @@ type Asked struct {
 	// Bound holds the other facts that the digest covers, as of the request, so that
 	// later changes can be reported.
 	Bound  []Fact  `json:"bound,omitempty"`
+	Server string  `json:"server,omitempty"` // MCP server of the call, or of the question
 	Review *Review `json:"review,omitempty"` // allows an answer by review; nil means by comment only
 }
 
@@ -428,6 +431,8 @@ type Update struct {
 	Plan string `json:"plan,omitempty"`
 	// Image is the container image for commands from now on; nil means unchanged.
 	Image *Image `json:"image,omitempty"`
+	// Servers are MCP servers that the session uses from now on.
+	Servers []Server `json:"servers,omitempty"`
 }
 
 // Image is a container image for commands. An empty name means the programs of the

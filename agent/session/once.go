@@ -11,7 +11,8 @@ import (
 // of something else, or under one already used. It does not rely on [State].
 func Violations(events []Event) (found []string, err error) {
 	ids, calls := map[string]*Request{}, map[string]*Request{} // by id; the newest by call
-	needs, faults := map[string]string{}, map[string]string{}  // call → required digest, and the reason why it should not have begun
+	// call → required digest, and the reason why it should not have begun
+	needs, faults := map[string]string{}, map[string]string{}
 	for _, e := range events {
 		e, _ = e.Unwrap() // sub-tasks have no additional rights
 		payload, err := Payload(e)
@@ -31,7 +32,8 @@ func Violations(events []Event) (found []string, err error) {
 			ids[p.ID] = &Request{Asked: *p, Answer: &Resolved{Verdict: policy.Pending}}
 			calls[p.Call] = ids[p.ID]
 		case *Resolved:
-			if r := ids[p.ID]; r != nil && (r.Answer.Verdict == policy.Pending || r.Answer.Verdict == policy.Approved && p.Verdict != policy.Approved) {
+			if r := ids[p.ID]; r != nil && (r.Answer.Verdict == policy.Pending || r.Answer.Verdict == policy.Approved &&
+				p.Verdict != policy.Approved) {
 				r.Answer = p
 			}
 		case *Started:

@@ -38,6 +38,7 @@ var nameKeys = map[string]bool{
 	"session": true, "thread": true, "mode": true, "model": true, "base": true, "head": true, "branch": true, "requester": true, "nonce": true,
 	"commit": true, "tree": true, "parent": true, "path": true, "paths": true, "dir": true, "handle": true, "from": true, "blob": true, "approved": true, "was": true, "is": true,
 	"status": true, "by": true, "author": true, "type": true, "data": true, "sealed": true, "do": true, "took_back": true, "deadline": true, "at": true,
+	"plan": true, "layer": true, "form": true, "image": true,
 }
 
 type rewriter struct {
@@ -58,10 +59,11 @@ func (w *rewriter) walk(key string, v any) any {
 		}
 	case map[string]any:
 		for k, x := range v {
+			_, deeper := x.(map[string]any) // such as the image of a session, with the reason of the choice
 			switch {
 			case key == "arguments":
 				v[k] = w.walk(key, x)
-			case k == "name" && key == "calls", nameKeys[k]:
+			case k == "name" && key == "calls", nameKeys[k] && !deeper:
 			default:
 				v[k] = w.walk(k, x)
 			}

@@ -33,6 +33,26 @@ func TestRewrite(t *testing.T) {
 	}
 }
 
+// Names of plans, layers, forms and images are kept; the reasons beside them are texts.
+func TestRewriteKeepsNames(t *testing.T) {
+	upper := func(_, text string) string { return strings.ToUpper(text) }
+	for _, tt := range []struct {
+		e    *Event
+		want string
+	}{
+		{NewEvent(TypeState, 1, Update{Plan: "plan-a", Mode: "code"}), `{"mode":"code","plan":"plan-a"}`},
+		{NewEvent(TypeState, 1, Update{Image: &Image{Name: "golang:1", Why: "go.mod", Notes: []string{"no node"}}}), `{"image":{"image":"golang:1","notes":["NO NODE"],"why":"GO.MOD"}}`},
+		{NewEvent(TypeNote, 1, Note{Kind: NoteReminder, Text: "go on", Layer: "sha256:ab", Form: "files"}), `{"form":"files","kind":"reminder","layer":"sha256:ab","text":"GO ON"}`},
+	} {
+		if err := Rewrite(tt.e, upper); err != nil {
+			t.Fatal(err)
+		}
+		if got := string(tt.e.Data); got != tt.want {
+			t.Errorf("%s, want %s", got, tt.want)
+		}
+	}
+}
+
 func TestRewriteKeepsBytes(t *testing.T) {
 	e := &Event{Type: TypeNote, Data: []byte(`{ "kind":"x",  "text":"same" }`)}
 	before := string(e.Data)

@@ -35,6 +35,7 @@ type State struct {
 	requested, answered int64 // Seq of the newest request and of the model's newest answer
 	began               time.Time
 
+	Servers  []Server // MCP servers in use, with their tools
 	Timeline []Moment // events for display, in order
 	Proof    Proof    // results of Handrail's own test runs
 
@@ -316,6 +317,7 @@ func (s *State) update(p *Update) {
 	if p.Mode != "" {
 		s.Mode = p.Mode
 	}
+	s.addServers(p.Servers)
 	if p.Plan != "" {
 		s.GrantedMode, s.Todo = p.Mode, nil
 		s.carryOut(p.Plan)

@@ -156,7 +156,9 @@ func (c *circles) look(text string, in place) (keep int, found bool) {
 	if cap(c.back) <= len(tail) {
 		c.back = make([]int32, loopWindow+1)
 	}
-	if length, period := recurring(tail, c.back, loopProse, func(piece string) int { return enough(piece, inFile) }); length > 0 {
+	if length, period := recurring(tail, c.back, loopProse, func(piece string) int {
+		return enough(piece, inFile)
+	}); length > 0 {
 		if !inFile || in.seen == nil || !in.seen(text[len(text)-length:]) { //control:shown-repetition
 			return whole(text, len(text)-length+period), true
 		}

@@ -32,7 +32,9 @@ func ends(line string, exit int, pipeline []int) []command {
 	pipe := parts(final)
 	before := operands[:len(operands)-1]
 	switch {
-	case exit != 0 && slices.ContainsFunc(before, func(s *syntax.Stmt) bool { return len(pipeline) == 0 || len(parts(s)) == len(pipeline) }):
+	case exit != 0 && slices.ContainsFunc(before, func(s *syntax.Stmt) bool {
+		return len(pipeline) == 0 || len(parts(s)) == len(pipeline)
+	}):
 		return []command{{text(last), exit}} // any of the operands may have failed
 	case len(pipeline) == 0 && len(pipe) == 1 && !final.Negated:
 		pipeline = []int{exit}

@@ -76,6 +76,10 @@ var summaries = [...]summary{
 	{line: pattern.Lazy(`^\[  PASSED  \] \d+ tests?`)},
 	{line: pattern.Lazy(`^(?:\[doctest\] )?test cases: +\d+ \|`)},
 	{line: pattern.Lazy(`^(?:SUCCESS|FAIL)! -- \d+ Passed`)},
+	// terraform, cypress, webdriverio
+	{line: pattern.Lazy(`^(?:Success|Failure)! \d+ passed, \d+ failed`)},
+	{line: pattern.Lazy(`^\s*│ +(?:Tests|Passing|Failing|Pending|Skipped): +\d+ +│$`), wordFirst: true},
+	{line: pattern.Lazy(`^Spec Files:\s+\d+ passed, `)},
 }
 
 var (
@@ -144,14 +148,22 @@ var (
 	failure = anyOf(`^FAIL(?:\s+\S+ (?:\[.*\]|[\d.]+s))?$`, `^FAIL\t\S+`, `^FAILED \(`, `^(?:FAILURES|ERRORS)!$`,
 		`^test result: FAILED`, `^BUILD FAIL(?:ED|URE)$`, `^There (?:are|were) (?:test failures|failing tests)`,
 		`^(?:Failed|Error)! +- `, `^make.*: \[.*\] Error \d+ \(ignored\)$`, `^Test Run Failed\.$`, `^✘ Test run with `,
-		`^Failed tests:$`, `^npm (?:ERR!|error) Test failed`, `^Result: FAIL$`, `^\[  FAILED  \] `)
+		`^Failed tests:$`, `^npm (?:ERR!|error) Test failed`, `^Result: FAIL$`, `^\[  FAILED  \] `,
+		`^\*\*\* \d+ failures? (?:is|are) detected`)
 
 	// noTests matches the report that no test ran, and noTestsHere the same of one package
 	// or module.
 	noTests = anyOf(
 		`(?i)\bno (?:matching |stale )?(?:tests?|specs|examples|test (?:files?|cases?|modules?|targets?|suites?)|`+
 			`test configuration file) (?:were |was |are |is )?(?:found|executed|ran|run|collected|available|defined|matche[sd]|`+
-			`specified|the given)`,
+			`specified|configured|written|yet\b|the given)`,
+		`(?i)\bno suitable tests defined\b`,
+		`^No tasks were executed as part of this run`,
+		`^\s*NX +No tasks were run`,
+		`^\s*Tasks: +0 successful, 0 total`,
+		`^0 of 0 test suites `,
+		`^Running 0 test cases\.`,
+		`\b0 tests? run\.$`,
 		`(?i)\bthere are no tests\b`,
 		`^\s*Tests +no tests$`,
 		`(?i)\bzero tests ran\b`,

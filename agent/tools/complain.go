@@ -46,20 +46,8 @@ type advisedError struct {
 
 // calls replaces a system call's name at the beginning of an error with its meaning.
 var calls = strings.NewReplacer(
-	"openat ",
-	"open ",
-	"statat ",
-	"look at ",
-	"fstatat ",
-	"look at ",
-	"lstat ",
-	"look at ",
-	"stat ",
-	"look at ",
-	"unlinkat ",
-	"delete ",
-	"mkdirat ",
-	"make ",
+	"openat ", "open ", "statat ", "look at ", "fstatat ", "look at ", "lstat ", "look at ", "stat ", "look at ",
+	"unlinkat ", "delete ", "mkdirat ", "make ",
 )
 
 func (e *advisedError) Error() string {

@@ -2,7 +2,9 @@ package tools
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"strings"
 	"unicode/utf8"
 
 	"golang.org/x/text/encoding"
@@ -98,11 +100,18 @@ func survey(data []byte) (f found) {
 	return f
 }
 
+func isCyrillic(r rune) bool { return r >= 0x400 && r < 0x500 }
+
 // Encode returns the bytes of a text. The error names the first character that the
 // encoding lacks.
 func (e Encoding) Encode(text string) ([]byte, error) {
 	if e.enc == nil {
 		return []byte(text), nil
+	}
+	// GBK has Cyrillic letters, but a file with them is rather in a Cyrillic encoding that
+	// looks like GBK.
+	if e.enc == simplifiedchinese.GBK && strings.ContainsFunc(text, isCyrillic) {
+		return nil, errors.New("the encoding of the file is not known; write new text in it in the letters A to Z")
 	}
 	if data, err := e.enc.NewEncoder().Bytes([]byte(text)); err == nil && utf8.ValidString(text) {
 		return data, nil

@@ -4,7 +4,9 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/text/encoding"
 	"golang.org/x/text/encoding/charmap"
+	"golang.org/x/text/encoding/japanese"
 	"golang.org/x/text/encoding/korean"
 	"golang.org/x/text/encoding/simplifiedchinese"
 	"golang.org/x/text/encoding/unicode"
@@ -51,12 +53,25 @@ func TestEncodings(t *testing.T) {
 		t.Errorf("an euro in Latin-1: %v", err)
 	}
 	// What is not known stays to the byte, and takes no new letters of another alphabet.
-	data := must(korean.EUCKR.NewEncoder().Bytes([]byte("# 설정 파일\nx = 1\n")))
-	text, form := tools.Decode(data)
-	if again, err := form.Encode(text + "y = 2\n"); err != nil || string(again) != string(data)+"y = 2\n" {
-		t.Errorf("unknown: %q (%v)", again, err)
-	}
-	if again, err := form.Encode(text + "# 파일\n"); err == nil {
-		t.Errorf("unknown takes %q", again)
+	for _, tt := range []struct {
+		enc       encoding.Encoding
+		text, new string
+	}{
+		{korean.EUCKR, "# 설정 파일\nx = 1\n", "# 파일\n"},
+		{charmap.KOI8R, "# настройки сервера\nx = 1\n", "# сервер\n"},
+		{charmap.Windows1251, "# ВНИМАНИЕ\nx = 1\n", "# сервер\n"},
+		{charmap.ISO8859_5, "# Настройки\nx = 1\n", "# сервер\n"},
+		{charmap.Windows1253, "# Ρυθμίσεις διακομιστή\nx = 1\n", "# сервер\n"},
+		{japanese.ShiftJIS, "# 設定ファイル\nx = 1\n", "# ファイル\n"},
+		{japanese.EUCJP, "# ファイルのせってい\nx = 1\n", "# ファイル\n"},
+	} {
+		data := must(tt.enc.NewEncoder().Bytes([]byte(tt.text)))
+		text, form := tools.Decode(data)
+		if again, err := form.Encode(text + "y = 2\n"); err != nil || string(again) != string(data)+"y = 2\n" {
+			t.Errorf("%s: %q (%v)", tt.text, again, err)
+		}
+		if again, err := form.Encode(text + tt.new); err == nil {
+			t.Errorf("%s as %s takes %q", tt.text, form.Name(), again)
+		}
 	}
 }

@@ -44,14 +44,7 @@ type Param struct {
 func PathParam(doc string, required bool) Param {
 	return Param{Name: "path", Required: required, Doc: doc,
 		Aliases: []string{
-			"file",
-			"filePath",
-			"file_path",
-			"filename",
-			"target_file",
-			"absolute_path",
-			"relative_path",
-			"uri",
+			"file", "filePath", "file_path", "filename", "target_file", "absolute_path", "relative_path", "uri",
 		}}
 }
 
@@ -67,6 +60,7 @@ type Sheet struct {
 	Modes     []string
 	Beside    Beside
 	Untold    bool
+	Served    Served
 	Doc       string
 	Few       string // short form of Doc; "" means Doc
 	Reads     string // replaces both if no file may be changed; "" means neither
@@ -103,6 +97,7 @@ func (s Sheet) ready() Sheet {
 		Modes:     s.Modes,
 		Beside:    s.Beside,
 		Untold:    s.Untold,
+		Served:    s.Served,
 	}
 	return s
 }
@@ -175,14 +170,7 @@ func FoldKey(s string) string {
 func ignored(folded string) bool {
 	switch folded {
 	case "explanation",
-		"reason",
-		"reasoning",
-		"thought",
-		"thoughts",
-		"rationale",
-		"requiresapproval",
-		"taskprogress",
-		"purpose",
+		"reason", "reasoning", "thought", "thoughts", "rationale", "requiresapproval", "taskprogress", "purpose",
 		"summary":
 		return true
 	}
@@ -322,14 +310,7 @@ func (s *Sheet) wrapped(fields map[string]json.RawMessage) (json.RawMessage, boo
 // copy.
 func (s *Sheet) wrong(given map[string]json.RawMessage, format string, values ...any) error {
 	say := fmt.Sprintf(format, values...)
-	return errors.New(
-		s.Name + ": " + say + ".\nA correct call: {\"name\":" + quote(
-			s.Name,
-		) + ",\"arguments\":" + s.template(
-			given,
-			say,
-		) + "}",
-	)
+	return errors.New(s.Name + ": " + say + ".\nA correct call: {\"name\":" + quote(s.Name) + ",\"arguments\":" + s.template(given, say) + "}")
 }
 
 func (s *Sheet) names() string {

@@ -26,6 +26,7 @@ import (
 	"time"
 
 	"github.com/handrail-bot/handrail/agent/llm"
+	"github.com/handrail-bot/handrail/agent/mcp"
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/agent/workspace"
 	"github.com/handrail-bot/handrail/policy"
@@ -86,12 +87,21 @@ type Config struct {
 	Root string // absolute path of the workspace for commands; "/workspace" also works
 	Name string // display name of the tree; "Name/a.go" means "a.go" if there is no directory Name
 
-	CommandTimeout time.Duration       // default of a command; 0 means 2 minutes
-	MaxTimeout     time.Duration       // maximum that a command may request; 0 means the default limit
-	LongCommands   []string            // prefixes of commands that get MaxTimeout by default; nil means the built-in list
-	Tests          []string            // prefixes of the project's test commands, besides the well-known ones
-	Shelled        session.Shell       // state of the shell when the session was last active
-	Redact         func(string) string // removes secrets from a text before it is split; nil disables it
+	CommandTimeout time.Duration // default of a command; 0 means 2 minutes
+	MaxTimeout     time.Duration // maximum that a command may request; 0 means the default limit
+	LongCommands   []string      // prefixes of commands that get MaxTimeout by default; nil means the built-in list
+	Tests          []string      // prefixes of the project's test commands, besides the well-known ones
+	Shelled        session.Shell // state of the shell when the session was last active
+	// Refuse returns why a command cannot succeed in this workspace, and Lacks a line about
+	// the packages that a command did not find, "" if there is no such thing. Either may be nil.
+	Refuse  func(command string) string
+	Lacks   func(workspace.CommandResult) string
+	Redact  func(string) string // removes secrets from a text before it is split; nil disables it
+	Servers *mcp.Hub            // MCP servers; nil if there are none
+	Nonce   string              // in the fences around the words of MCP servers
+	// Answered returns the requester's answer to a question that an MCP server asked during
+	// an earlier call. nil means that there is none.
+	Answered func(ctx context.Context, call session.Call, question string) (answer string, ok bool, err error)
 	// Output returns the whole output stored under a handle in the session. nil means
 	// that none is stored.
 	Output func(ctx context.Context, handle string) (text string, ok bool, err error)
@@ -110,6 +120,7 @@ type Spec struct {
 	Modes     []string    // modes that are offered it; nil means all
 	Beside    Beside      // nil if it leaves nothing running
 	Untold    bool        // accepted but not announced to models, to save tokens
+	Served    Served      // how it belongs to MCP servers
 
 	told [4]llm.ToolSpec // see Told
 }
@@ -129,6 +140,17 @@ func (s Spec) Told(few, reads bool) llm.ToolSpec {
 	}
 	return s.told[at]
 }
+
+// Served is the relation of a tool to MCP servers.
+type Served int
+
+// The relations. The definitions of all tools are announced if they fit into the window,
+// otherwise the tools that call by name.
+const (
+	NotServed  Served = iota
+	Definition        // one tool of a server
+	ByName            // calls any tool of any server
+)
 
 // Beside is background work that a tool leaves running. Busy reports whether it may
 // have changed files since the last query. News returns messages for the model at the
@@ -163,7 +185,11 @@ func NewRegistry(list ...Tool) (*Registry, error) {
 		}
 		r.specs = append(r.specs, s)
 		for _, name := range append([]string{s.Name}, s.Aliases...) {
-			for _, spelled := range [...]string{name, strings.ReplaceAll(name, "_", "")} { // also readfile
+			spellings := []string{name, strings.ReplaceAll(name, "_", "")} // also readfile
+			if s.Served == Definition {                                    // others choose its name
+				spellings = spellings[:1]
+			}
+			for _, spelled := range spellings {
 				if at, twice := r.names[spelled]; twice && at != i {
 					return nil, fmt.Errorf("register tool %s: %s is a name of %s", s.Name, spelled, r.specs[at].Name)
 				}
@@ -285,9 +311,10 @@ func (t *tool) Run(ctx context.Context, call session.Call, emit Progress) (Resul
 }
 
 // Kit is the workspace for the tools: its Config, and the resolution of paths as
-// models write them. It is immutable.
+// models write them. It is immutable, except for the outputs that it keeps.
 type Kit struct {
 	Config
+	Kept *Kept
 }
 
 // NewKit returns a Kit with the defaults of cfg filled in.
@@ -298,5 +325,5 @@ func NewKit(cfg Config) *Kit {
 	if cfg.MaxTimeout <= 0 {
 		cfg.MaxTimeout = workspace.DefaultLimits.Command
 	}
-	return &Kit{Config: cfg}
+	return &Kit{Config: cfg, Kept: newKept(cfg)}
 }

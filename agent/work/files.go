@@ -138,20 +138,29 @@ func (c commitFiles) List(ctx context.Context, dir string, recursive bool, limit
 	return out, nil
 }
 
-// configPath is the path of the configuration file in a repository.
-const configPath = ".github/agent.yml"
+// Paths in a repository: of the configuration file, and of the MCP servers that it gives
+// to any program.
+const (
+	configPath  = ".github/agent.yml"
+	serversPath = ".mcp.json"
+)
 
 // ReadConfig returns the configuration of a repository at a commit of the base branch.
 // It returns the zero value if the commit has none.
 func ReadConfig(ctx context.Context, repo *gitops.Mirror, commit string) (policy.Config, error) {
 	data, err := repo.ReadFile(ctx, commit, configPath, 1<<20)
-	if errors.Is(err, gitops.ErrNotFound) {
-		return policy.Config{}, nil
-	}
-	if err != nil {
+	if err != nil && !errors.Is(err, gitops.ErrNotFound) {
 		return policy.Config{}, fmt.Errorf("read %s: %w", configPath, err)
 	}
-	return policy.ParseConfig(configPath, data)
+	cfg, err := policy.ParseConfig(configPath, data)
+	if err != nil {
+		return cfg, err
+	}
+	data, err = repo.ReadFile(ctx, commit, serversPath, 1<<20)
+	if err != nil && !errors.Is(err, gitops.ErrNotFound) {
+		return policy.Config{}, fmt.Errorf("read %s: %w", serversPath, err)
+	}
+	return cfg.Proposing(data), nil //control:mcp-servers-are-proposals
 }
 
 // facts collects facts about the project at a commit, and about the machine of the
@@ -183,11 +192,7 @@ func (e *Engine) projectWords(
 	j Job,
 ) (err error) {
 	base := j.Task.Base[:min(10, len(j.Task.Base))]
-	say.Project, say.Runs, say.Charted = facts.About()+fmt.Sprintf(
-		"\n- Branch: %s, from commit %s",
-		j.Task.Branch,
-		base,
-	), facts.Runs(), facts.Charted
+	say.Project, say.Runs, say.Charted = facts.About()+fmt.Sprintf("\n- Branch: %s, from commit %s", j.Task.Branch, base), facts.Runs(), facts.Charted
 	say.Network = networkWords(ws.Engine(), e.cfg.Rules.Workspace)
 	if !j.Foreign { // the file names of a fork are untrusted
 		say.Example.Path, say.Example.Line = facts.Example(ctx, ws, j.Task.Text)
@@ -205,9 +210,9 @@ const maxReached = 8
 func networkWords(engine string, w policy.Workspace) string {
 	hosts := w.Reaches()
 	switch {
-	case isWalled(engine, w.Network):
+	case isWalled(engine, w.Network), w.Network == "allowlist" && len(hosts) == 0:
 		return "The workspace has no network: nothing can be downloaded or installed." //control:network-is-told
-	case w.Network != "allowlist" || len(hosts) == 0:
+	case w.Network != "allowlist":
 		return ""
 	case len(hosts) > maxReached:
 		hosts = append(hosts[:maxReached:maxReached], fmt.Sprintf("%d more", len(hosts)-maxReached))

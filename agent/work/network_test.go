@@ -19,7 +19,7 @@ func TestNetworkIsTold(t *testing.T) {
 		want   string
 	}{
 		{"bwrap", policy.Workspace{}, "The workspace has no network: nothing can be downloaded or installed."}, {"docker", policy.Workspace{Network: "none"}, "The workspace has no network: nothing can be downloaded or installed."},
-		{"local", policy.Workspace{Network: "none"}, ""}, {"docker", policy.Workspace{Network: "open"}, ""}, {"docker", policy.Workspace{Network: "allowlist"}, ""},
+		{"local", policy.Workspace{Network: "none"}, ""}, {"docker", policy.Workspace{Network: "open"}, ""}, {"docker", policy.Workspace{Network: "allowlist"}, "The workspace has no network: nothing can be downloaded or installed."},
 		{"bwrap", policy.Workspace{Network: "allowlist", Hosts: []string{"a.example", "b.example"}}, "Of the network, commands reach only a.example, b.example."},
 		{"bwrap", policy.Workspace{Network: "allowlist", Hosts: many}, "h.example, 4 more."},
 	} {

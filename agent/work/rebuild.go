@@ -198,14 +198,8 @@ func (e *Engine) unseal(ctx context.Context, j Job, cp *session.Checkpoint) ([]s
 		data, err := e.cfg.Secrets.Contents.Open(s.Data, j.Task.Session+" "+s.Path)
 		if errors.Is(err, secret.ErrSealed) {
 			e.cfg.Log.WarnContext(
-				ctx,
-				"the log keeps files that this server's key does not open: the session goes on from its last commit",
-				"session",
-				j.Task.Session,
-				"path",
-				s.Path,
-				"key",
-				s.Sealed,
+				ctx, "the log keeps files that this server's key does not open: the session goes on from its last commit",
+				"session", j.Task.Session, "path", s.Path, "key", s.Sealed,
 			)
 			return nil, nil
 		}

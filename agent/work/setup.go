@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/handrail-bot/handrail/agent/deps"
 	"github.com/handrail-bot/handrail/agent/project"
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/agent/workspace"
@@ -20,6 +21,14 @@ import (
 type SetUps struct {
 	Layers  Layers
 	Answers Answers
+	// Propose proposes a set-up to repositories that need packages and have none.
+	Propose bool
+	// Own returns a layer with the packages that the user's clone has of these managers, and
+	// their names, or "" if it has none. It takes precedence over every set-up. drop is
+	// called when the layer is no longer used. Own may be nil.
+	Own func(ctx context.Context, of []*deps.Manager) (dir string, drop func(), from []string, err error)
+	// Hint completes the note about missing packages; "" if there is none.
+	Hint string
 }
 
 // Layers stores the results of set-ups, keyed by the approved digest. Take returns a
@@ -50,6 +59,7 @@ type Answers interface {
 type setUp struct {
 	policy.SetUp
 	from     string // file that defines the commands; "" means the configuration
+	proposed string // managers of a proposal by Handrail; "" if the repository defines the set-up
 	repo     string
 	commit   string // commit of the base branch
 	engine   string
@@ -60,6 +70,7 @@ type setUp struct {
 	reach    policy.Workspace
 	network  string // network access, as text
 	call     string
+	standing string // digest without the content of files, for setup.approval: once; "" otherwise
 	action   policy.Action
 	decision policy.Decision
 }
@@ -88,6 +99,9 @@ func (e *Engine) layerOf(
 		return heldLayer{}, nil, nil
 	}
 	r := &settingUp{Engine: e, j: j, at: at}
+	if l, err = r.ofClone(ctx); err != nil || l.dir != "" {
+		return l, nil, err
+	}
 	commands, from, err := e.commands(ctx, j)
 	if err != nil {
 		return heldLayer{}, nil, r.noteMissing(
@@ -96,7 +110,7 @@ func (e *Engine) layerOf(
 		)
 	}
 	if len(commands) == 0 {
-		return heldLayer{}, nil, nil
+		return r.unprepared(ctx)
 	}
 	if e.cfg.Workspace.Name() == "local" {
 		return heldLayer{}, nil, r.noteMissing(
@@ -106,6 +120,13 @@ func (e *Engine) layerOf(
 	}
 	r.set = setUp{SetUp: e.cfg.Rules.SetUp, from: from}
 	r.set.Commands = commands
+	return r.layer(ctx)
+}
+
+// layer returns the layer of a set-up. It asks for the set-up, and builds the layer, if
+// that is due.
+func (r *settingUp) layer(ctx context.Context) (l heldLayer, waits *session.Outcome, err error) {
+	e, j := r.Engine, r.j
 	r.set, err = e.setUp(ctx, j, r.set)
 	if bad := new(badFileError); errors.As(err, &bad) {
 		return heldLayer{}, nil, r.noteMissing(ctx, "The set-up of this repository did not run: "+bad.Error()+".")
@@ -144,13 +165,8 @@ func (e *Engine) commands(ctx context.Context, j Job) (lines []string, from stri
 // setUp completes the set-up of the repository. All inputs come from the base branch:
 // the author of a pull request must not decide which commands run for others.
 func (e *Engine) setUp(ctx context.Context, j Job, s setUp) (setUp, error) {
-	s.commit, s.engine, s.image = cmp.Or(
-		j.RulesAt,
-		j.Task.Base,
-	), e.cfg.Workspace.Name(), cmp.Or(
-		j.image.Name,
-		e.cfg.Rules.Workspace.Image,
-	)
+	s.commit, s.engine = cmp.Or(j.RulesAt, j.Task.Base), e.cfg.Workspace.Name()
+	s.image = cmp.Or(j.image.Name, e.cfg.Rules.Workspace.Image)
 	s.repo, _, _ = strings.Cut(j.Task.Thread, "#")
 	s.repo = cmp.Or(s.repo, j.Task.Clone.Path, j.Name)
 	s.reach = s.Reach(e.cfg.Rules.Workspace.Inside)
@@ -193,6 +209,11 @@ func (e *Engine) setUp(ctx context.Context, j Job, s setUp) (setUp, error) {
 		Display: s.display(),
 		Subject: fmt.Sprintf("%q", hangsOn),
 	}
+	if s.Approval == "once" {
+		same := s.action
+		same.Subject = fmt.Sprintf("%q", slices.Concat([]string{"any content of files"}, facts, s.Commands))
+		s.standing = same.Digest()
+	}
 	s.call = "setup-" + s.action.Digest()[:16]
 	code, err := policy.ParseMode("code")
 	s.decision = judge(e.cfg.Policy, code, s.action, s.Commands)
@@ -212,7 +233,11 @@ func (s setUp) display() string {
 	if s.engine == "docker" {
 		fmt.Fprintf(&b, ", image %s", untrusted.EscapeLine(s.image))
 	}
-	b.WriteString("\n# asked again when one of these changes: ")
+	if s.Approval == "once" {
+		b.WriteString("\n# not asked again until the commands, the network or the image change (setup.approval: once); made anew when one of these changes: ")
+	} else {
+		b.WriteString("\n# asked again when one of these changes: ")
+	}
 	if len(s.named) == 0 {
 		b.WriteString("the commands")
 	}
@@ -224,6 +249,10 @@ func (s setUp) display() string {
 		if f.content == "" {
 			b.WriteString(" (not there)")
 		}
+	}
+	if s.proposed != "" {
+		b.WriteString("\n#\n# proposed by Handrail; the same as lines of .github/agent.yml:\n" + s.asConfig())
+		return b.String()
 	}
 	return b.String() + "\n"
 }
@@ -243,6 +272,10 @@ type settingUp struct {
 func (r *settingUp) approvedLayer(ctx context.Context) (digest string, waits *session.Outcome, err error) {
 	digest = r.set.action.Digest()
 	said, known, err := r.cfg.SetUps.Answers.Answer(ctx, r.set.repo, digest)
+	if err == nil && !known && r.set.standing != "" {
+		said, known, err = r.cfg.SetUps.Answers.Answer(ctx, r.set.repo, r.set.standing)
+		known = known && said.Verdict == policy.Approved
+	}
 	switch {
 	case err != nil:
 		return "", nil, err
@@ -328,6 +361,9 @@ func (r *settingUp) ask(ctx context.Context) error {
 	default:
 		a.Reasons = append(a.Reasons, "it reaches the network")
 	}
+	if r.set.proposed != "" {
+		a.Reasons = append(a.Reasons, "the repository lists packages of "+r.set.proposed+", and workspaces have no network to install them later")
+	}
 	a.Reasons = append(a.Reasons, "its result is in the workspaces of all later sessions")
 	for _, x := range d.Reasons {
 		if x.Rule != d.Rule || d.Verdict == policy.Ask {
@@ -402,7 +438,11 @@ func (r *settingUp) confirm(ctx context.Context, q *session.Request) (bool, erro
 			)
 		}
 	}
-	return true, r.cfg.SetUps.Answers.Keep(ctx, r.set.repo, q.Digest, *q.Answer)
+	err := r.cfg.SetUps.Answers.Keep(ctx, r.set.repo, q.Digest, *q.Answer)
+	if r.set.standing != "" && err == nil {
+		err = r.cfg.SetUps.Answers.Keep(ctx, r.set.repo, r.set.standing, *q.Answer)
+	}
+	return true, err
 }
 
 // refused notes that the set-up does not run. It stores a user's denial.

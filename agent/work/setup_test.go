@@ -186,7 +186,7 @@ func (s *setUpTrial) engine() *Engine {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	return New(Config{Bases: s.bases, Workspace: copies{}, SetUps: SetUps{s.kept, s.kept}, Secrets: Secrets{Redactor: secret.NewRedactor(canary)}, Policy: p, Rules: rules, Log: slog.New(slog.DiscardHandler), Created: created, Egress: func(w policy.Workspace, key string, _ *slog.Logger) (workspace.Egress, error) {
+	return New(Config{Bases: s.bases, Workspace: copies{}, SetUps: SetUps{Layers: s.kept, Answers: s.kept}, Secrets: Secrets{Redactor: secret.NewRedactor(canary)}, Policy: p, Rules: rules, Log: slog.New(slog.DiscardHandler), Created: created, Egress: func(w policy.Workspace, key string, _ *slog.Logger) (workspace.Egress, error) {
 		s.ways = append(s.ways, w)
 		return wayOut{w, key}, nil
 	}})

@@ -49,13 +49,7 @@ func (e *Engine) takeBack(ctx context.Context, j Job, at *session.State) error {
 		errors.As(err, &few)
 		tell(nothingToTakeBack(wish, int(few), at))
 	case errors.Is(err, gitops.ErrMerge):
-		tell(
-			"I did not undo anything: my last step merged the base branch. A commit that undoes the merge would undo it for all as soon as this is merged. " + how(
-				at,
-				session.Undo,
-				2,
-			) + " undoes my step before it, and keeps the changes of the base branch.",
-		)
+		tell("I did not undo anything: my last step merged the base branch. A commit that undoes the merge would undo it for all as soon as this is merged. " + how(at, session.Undo, 2) + " undoes my step before it, and keeps the changes of the base branch.")
 	case errors.Is(err, gitops.ErrConflict):
 		tell(
 			fmt.Sprintf(

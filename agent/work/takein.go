@@ -72,9 +72,8 @@ func (e *Engine) takeIn(ctx context.Context, c *checkpoints, at *session.State) 
 	if err != nil {
 		return nil, err
 	}
-	if unseen := slices.DeleteFunc(slices.Clone(conflicts), func(f string) bool { return !e.cfg.Rules.Workspace.Outside(f) }); len(
-		unseen,
-	) > 0 {
+	inside := func(f string) bool { return !e.cfg.Rules.Workspace.Outside(f) }
+	if unseen := slices.DeleteFunc(slices.Clone(conflicts), inside); len(unseen) > 0 {
 		return []*session.Event{
 			note(
 				session.NoteTookBack,
@@ -120,9 +119,8 @@ func conflictText(m *session.Merge, branch string) string {
 			m.Branch,
 		)
 	}
-	if rest := slices.DeleteFunc(slices.Clone(m.Conflicts), func(f string) bool { return slices.Contains(m.Open, f) }); len(
-		rest,
-	) > 0 {
+	open := func(f string) bool { return slices.Contains(m.Open, f) }
+	if rest := slices.DeleteFunc(slices.Clone(m.Conflicts), open); len(rest) > 0 {
 		fmt.Fprintf(
 			&b,
 			"%s cannot be shown so: one side deleted it or made it another kind of file, or it is no text. It is as one side has it; see whether that is right. ",

@@ -8,6 +8,7 @@
 //	setup.go       the set-up shared by all sessions, and its approval
 //	setupbuild.go  running the set-up
 //	setupfiles.go  the files on which a set-up depends
+//	servers.go     MCP servers: approvals of a repository's, and connections
 //	image.go       the image of the workspace
 //	bases.go       the files of commits, as lower layers of workspaces
 //	past.go        the git history inside of the workspace
@@ -29,11 +30,13 @@
 package work
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -41,6 +44,7 @@ import (
 	"time"
 
 	"github.com/handrail-bot/handrail/agent"
+	"github.com/handrail-bot/handrail/agent/mcp"
 	"github.com/handrail-bot/handrail/agent/project"
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/agent/workspace"
@@ -61,7 +65,10 @@ type Config struct {
 	Created func(ctx context.Context, files project.Files) (commands []string, from string, err error)
 	// Egress makes the proxy of a workspace with an allowlist network. key is the
 	// configuration key of its hosts. If Egress is nil, such workspaces are not supported.
-	Egress  func(w policy.Workspace, key string, log *slog.Logger) (workspace.Egress, error)
+	Egress func(w policy.Workspace, key string, log *slog.Logger) (workspace.Egress, error)
+	// Servers returns the transport to the URL of an MCP server. If it is nil, servers at
+	// URLs are not supported.
+	Servers func(name string, s policy.Server) (http.RoundTripper, error)
 	Secrets Secrets
 	Policy  *policy.Policy
 	Rules   policy.Config // source of Policy
@@ -77,7 +84,14 @@ type Need struct {
 	Rules     policy.Config
 	Tests     []string // commands for the project's tests
 	Shell     session.Shell
-	Output    func(ctx context.Context, handle string) (string, bool, error) // reads the logged output of a handle
+	// Refuse returns why a command cannot succeed here, Lacks a line about the packages that
+	// a failed one did not find; "" means nothing of the kind.
+	Refuse   func(command string) string
+	Lacks    func(workspace.CommandResult) string
+	Output   func(ctx context.Context, handle string) (string, bool, error) // reads the logged output of a handle
+	Servers  *mcp.Hub                                                       // MCP servers; may be nil
+	Nonce    string                                                         // in the fences around untrusted text
+	Answered func(ctx context.Context, call session.Call, question string) (string, bool, error)
 }
 
 // Engine works on sessions: it connects the model, policy and git with a workspace. It
@@ -197,6 +211,16 @@ func (e *Engine) runOnce(ctx context.Context, j Job) (out session.Outcome, err e
 		return *waits, nil
 	}
 	defer layer.end()
+	var serves *serving
+	var use []server
+	if at.Rest == nil {
+		if serves, use, waits, err = e.servers(ctx, j, at); err != nil {
+			return out, err
+		}
+	}
+	if waits != nil {
+		return *waits, nil
+	}
 	if j.Seat != nil && at.Rest == nil { // before the workspace exists and the time limit starts
 		if err := j.Seat(ctx, at.ModelName()); err != nil {
 			return out, fmt.Errorf("wait for the model: %w", err)
@@ -215,9 +239,19 @@ func (e *Engine) runOnce(ctx context.Context, j Job) (out session.Outcome, err e
 	if err := e.tellImage(ctx, j, at, j.image); err != nil {
 		return out, err
 	}
+	var hub *mcp.Hub
+	if serves != nil {
+		if hub, waits, err = serves.connect(ctx, ws, use); err != nil {
+			return out, err
+		}
+	}
+	if waits != nil {
+		return *waits, nil
+	}
+	defer hub.Close()
 	tests := &proving{layer: layer}
 	defer func() { err = errors.Join(err, tests.end()) }()
-	a, err := e.agent(ctx, ws, j, at, tests)
+	a, err := e.agent(ctx, ws, j, at, tests, hub)
 	if err != nil {
 		return out, err
 	}
@@ -230,8 +264,13 @@ func (e *Engine) agent(
 	j Job,
 	at *session.State,
 	proving *proving,
+	hub *mcp.Hub,
 ) (*agent.Agent, error) {
 	facts, err := e.facts(ctx, ws, j, at.Saved)
+	if err != nil {
+		return nil, err
+	}
+	lacking, err := e.needsOf(ctx, ws, j.image)
 	if err != nil {
 		return nil, err
 	}
@@ -243,9 +282,14 @@ func (e *Engine) agent(
 			Rules:     e.cfg.Rules,
 			Tests:     facts.Tests(),
 			Shell:     at.Shell,
+			Refuse:    lacking.refuse,
+			Lacks:     lacking.lacks,
 			Output: func(ctx context.Context, handle string) (string, bool, error) {
 				return session.OutputOf(ctx, j.Log, handle)
 			},
+			Servers:  hub,
+			Nonce:    cmp.Or(at.Task.Nonce, contentID([]byte("nonce " + at.Task.Session + at.Task.Base))[:16]),
+			Answered: answered(j.Log),
 		},
 	)
 	if err != nil {

@@ -26,7 +26,8 @@ type Conn struct{ rpc *jsonrpc2.Conn }
 // ctx, with Close, or if the other end hangs up.
 func NewConn(ctx context.Context, conn io.ReadWriteCloser, h jsonrpc2.Handler, log *slog.Logger) *Conn {
 	f := newFrames(conn)
-	return &Conn{rpc: jsonrpc2.NewConn(ctx, f, h, jsonrpc2.OnSend(f.beforeSend), jsonrpc2.OnRecv(f.received), jsonrpc2.SetLogger(rpcLog{log}))}
+	return &Conn{rpc: jsonrpc2.NewConn(ctx, f, h, jsonrpc2.OnSend(f.beforeSend), jsonrpc2.OnRecv(f.received),
+		jsonrpc2.SetLogger(rpcLog{log}))}
 }
 
 // Call calls method with id, and decodes the answer into result, a pointer or nil. The
@@ -37,7 +38,8 @@ func (c *Conn) Call(ctx context.Context, id uint64, method string, params, resul
 	if x.sent, err = encodeBody(params); err != nil {
 		return err
 	}
-	if err = c.rpc.Call(ctx, method, nil, nil, jsonrpc2.PickID(jsonrpc2.ID{Num: id}), jsonrpc2.ExtraField(bodyField, x)); err != nil ||
+	if err = c.rpc.Call(ctx, method, nil, nil, jsonrpc2.PickID(jsonrpc2.ID{Num: id}),
+		jsonrpc2.ExtraField(bodyField, x)); err != nil ||
 		result == nil {
 		return err
 	}

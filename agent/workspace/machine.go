@@ -24,19 +24,8 @@ func Programs(path string) string {
 
 // Etc lists the entries of /etc visible to workspaces that use this machine's programs.
 var Etc = []string{
-	"alternatives",
-	"ld.so.cache",
-	"ld.so.conf",
-	"ld.so.conf.d",
-	"ssl/certs",
-	"ca-certificates",
-	"nsswitch.conf",
-	"protocols",
-	"services",
-	"localtime",
-	"mime.types",
-	"java-17-openjdk",
-	"python3",
+	"alternatives", "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "ssl/certs", "ca-certificates", "nsswitch.conf",
+	"protocols", "services", "localtime", "mime.types", "java-17-openjdk", "python3",
 }
 
 // EtcFiles returns the generated files of /etc inside. They define the user.

@@ -71,15 +71,7 @@ func Lay(ctx context.Context, spec Spec, overlay bool) (Layers, error) {
 		l.Upper, l.Work = at("upper"), at("work")
 		own = append(own, l.Upper, l.Work)
 		if spec.Layer != "" {
-			l.Under, l.CacheBase, l.CacheWork = filepath.Join(
-				spec.Layer,
-				LayerTree,
-			), filepath.Join(
-				spec.Layer,
-				LayerCache,
-			), at(
-				"cachework",
-			)
+			l.Under, l.CacheBase, l.CacheWork = filepath.Join(spec.Layer, LayerTree), filepath.Join(spec.Layer, LayerCache), at("cachework")
 			own = append(own, l.CacheWork)
 		}
 	} else {

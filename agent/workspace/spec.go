@@ -65,11 +65,7 @@ func (s Spec) Release() error {
 func (s Spec) Toolhost(hold bool) []string {
 	l := s.Limits.WithDefaults()
 	args := []string{
-		"toolhost",
-		"--init",
-		"--name",
-		s.Name,
-		"--command",
+		"toolhost", "--init", "--name", s.Name, "--command",
 		l.Command.String(),
 		"--disk",
 		strconv.FormatInt(l.DiskBytes, 10),
@@ -138,6 +134,9 @@ func Environ(base map[string]string, extra map[string]string) []string {
 	}
 	maps.Copy(env, base)
 	maps.Copy(env, extra)
+	if home := env["HOME"]; home != "" { // last, so that it hides no program of the machine
+		env["PATH"] += ":" + home + "/.local/bin"
+	}
 	out := make([]string, 0, len(env))
 	for _, name := range slices.Sorted(maps.Keys(env)) {
 		out = append(out, name+"="+env[name])

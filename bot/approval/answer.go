@@ -68,7 +68,7 @@ func (s Session) approval(ctx context.Context, asked session.Asked, yes session.
 	if asked.Kind == session.AskPlan { // bound to its text and the session; its steps are checked one by one
 		return yes, nil
 	}
-	if asked.Tool == session.SetUpTool { // bound to its digest alone, which identifies it
+	if asked.OfRepository() { // bound to its digest alone, which identifies it
 		return yes, nil
 	}
 	now, err := s.Bound(ctx)
@@ -188,6 +188,8 @@ func (s Session) verifySource(ctx context.Context, request string, yes session.R
 		author, text, why, err = s.comment(ctx, yes.Key, kind == "diff")
 	case "review":
 		author, text, why, err = s.review(ctx, yes.Key)
+	case dashboardSource:
+		return s.verifyDashboard(ctx, request, yes)
 	default:
 		why = render.WhyNowhere
 	}
@@ -213,6 +215,20 @@ func (s Session) verifySource(ctx context.Context, request string, yes session.R
 		return render.WhyOtherWords, err
 	}
 	return "", nil
+}
+
+// verifyDashboard is [Session.verifySource] for an answer of the dashboard, which is not on
+// GitHub: there must be the line in which the bot told the thread of it. Texts of users
+// are quoted, so they make no such line.
+func (s Session) verifyDashboard(ctx context.Context, request string, yes session.Resolved) (string, error) {
+	told := render.AnswerTaken(request, yes.By, InDashboard)
+	list, err := s.posts(ctx, replyKey)
+	if err != nil || slices.ContainsFunc(list, func(cm ghapp.Comment) bool {
+		return slices.Contains(strings.Split(cm.Body, "\n"), told)
+	}) {
+		return "", err
+	}
+	return render.WhyOtherWords, nil //control:dashboard-answer-was-told
 }
 
 // hasPosted reports whether an unchanged comment of the bot with a key prefix contains

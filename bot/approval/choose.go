@@ -67,11 +67,23 @@ func where(source string) string {
 	kind, rest, _ := strings.Cut(source, ":")
 	number, _, _ := strings.Cut(rest, ":")
 	number, _, _ = strings.Cut(number, "#")
-	if kind == "diff" {
+	switch kind {
+	case "diff":
 		kind = "comment"
+	case dashboardSource:
+		return InDashboard
 	}
 	return kind + " " + number
 }
+
+// InDashboard is the place of an answer that was given in the dashboard.
+const InDashboard = "the dashboard"
+
+// dashboardSource is the kind of the source of such an answer.
+const dashboardSource = "dashboard"
+
+// DashboardSource identifies an answer of the dashboard by the number of its form.
+func DashboardSource(id string) string { return dashboardSource + ":" + id }
 
 // Where names the text with the answer for users.
 func (a Answer) Where() string { return where(a.Source) }

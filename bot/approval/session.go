@@ -42,10 +42,12 @@ type Session struct {
 	Pull        int  // the session's own pull request, which may hold answers; 0 if none
 	Client      *ghapp.Client
 	CommitURL   func(sha string) string
-	Approves    func(ctx context.Context, text, request string) (Yes, error) // returns the approval that a text gives to a request
-	Earlier     func(ctx context.Context) ([]*session.State, error)          // previous sessions of the thread, newest first; may be nil
-	Now         func() time.Time
-	Log         *slog.Logger
+	// returns the approval that a text gives to a request
+	Approves func(ctx context.Context, text, request string) (Yes, error)
+	// previous sessions of the thread, newest first; may be nil
+	Earlier func(ctx context.Context) ([]*session.State, error)
+	Now     func() time.Time
+	Log     *slog.Logger
 }
 
 // Holder holds a session and writes for it. Writes fail once the lease is lost.

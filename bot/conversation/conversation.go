@@ -118,11 +118,12 @@ type Reader interface {
 
 // Request is a request and its place.
 type Request struct {
-	First   Post                                 // first post of the thread
-	IsFirst bool                                 // the request is in the first post
-	Text    string                               // text of the request, for the issues that it names
-	At      session.Place                        // place of the request; later texts are left out
-	Since   session.Place                        // place of the last request of a session that goes on; earlier texts are left out
+	First   Post          // first post of the thread
+	IsFirst bool          // the request is in the first post
+	Text    string        // text of the request, for the issues that it names
+	At      session.Place // place of the request; later texts are left out
+	// place of the last request of a session that goes on; earlier texts are left out
+	Since   session.Place
 	Anew    bool                                 // the session goes on, and has forgotten its earlier context
 	Line    *Line                                // subject of a request on a line of the diff
 	Review  bool                                 // the request is a review of the changes

@@ -17,6 +17,7 @@ import (
 	"github.com/gofri/go-github-ratelimit/v2/github_ratelimit/github_secondary_ratelimit"
 	"github.com/google/go-github/v62/github"
 
+	"github.com/handrail-bot/handrail/bot/ghapp/answer"
 	"github.com/handrail-bot/handrail/bot/quota"
 	"github.com/handrail-bot/handrail/bot/thread"
 	"github.com/handrail-bot/handrail/policy/secret"
@@ -98,7 +99,7 @@ func New(cfg Config) (*App, error) {
 	if cfg.AppID == 0 || len(cfg.PrivateKey) == 0 {
 		return nil, errors.New("configure github: give the app's id and private key, or a token")
 	}
-	guard := tokenCalls{hostGuard{api.Scheme, api.Host, cfg.Transport}}
+	guard := tokenCalls{a.wire(nil)}
 	if a.apps, err = ghinstallation.NewAppsTransport(guard, cfg.AppID, cfg.PrivateKey); err != nil {
 		return nil, errors.New("read private key: it is not an RSA key in PEM form")
 	}
@@ -139,6 +140,16 @@ func setDefaults(cfg *Config) {
 	if cfg.MaxSleep == 0 {
 		cfg.MaxSleep = 30 * time.Second
 	}
+}
+
+// wire returns the transport of every request to the API. A request goes to the API's host
+// only, before source adds a token; nil adds none. An answer that is none does not pass.
+func (a *App) wire(source tokenSource) http.RoundTripper {
+	var next http.RoundTripper = answer.Judge{Next: a.cfg.Transport, Base: a.api.Path}
+	if source != nil {
+		next = authorize{source, a.api.Path, next}
+	}
+	return hostGuard{a.api.Scheme, a.api.Host, next}
 }
 
 // cloning keeps ghinstallation from changing a caller's request.
@@ -241,8 +252,7 @@ func (a *App) fail(op string, write bool, err error) error {
 }
 
 func (a *App) tokenClient() *github.Client {
-	guard := hostGuard{a.api.Scheme, a.api.Host, authorize{fixedToken(a.cfg.Token), a.api.Path, a.cfg.Transport}}
-	return a.rest(a.limited(a.newPacer(), retryReads{a.cfg.Backoff, guard}))
+	return a.rest(a.limited(a.newPacer(), retryReads{a.cfg.Backoff, a.wire(fixedToken(a.cfg.Token))}))
 }
 
 func (a *App) pacer(installation int64) *pacer {
@@ -327,7 +337,6 @@ func (a *App) For(ctx context.Context, ref thread.Ref, installation int64) (*Cli
 func (a *App) newClient(ref thread.Ref, installation int64) *Client {
 	var source tokenSource = fixedToken(a.cfg.Token)
 	if a.apps != nil {
-		base := hostGuard{a.api.Scheme, a.api.Host, a.cfg.Transport}
 		source = &installationToken{
 			apps:         a.apps,
 			baseURL:      a.apps.BaseURL,
@@ -335,11 +344,10 @@ func (a *App) newClient(ref thread.Ref, installation int64) *Client {
 			installation: installation,
 			repo:         ref.Repo,
 			kept:         map[permissions]*cachedToken{},
-			client:       &http.Client{Transport: base, CheckRedirect: sameHost(a.api)},
+			client:       &http.Client{Transport: a.wire(nil), CheckRedirect: sameHost(a.api)},
 		}
 	}
-	guard := hostGuard{a.api.Scheme, a.api.Host, authorize{source, a.api.Path, a.cfg.Transport}}
-	reads := newCachingTransport(retryReads{a.cfg.Backoff, guard})
+	reads := newCachingTransport(retryReads{a.cfg.Backoff, a.wire(source)})
 	p := a.pacer(installation)
 	rt := a.limited(p, paced{p, strings.ToLower(ref.Repository()), reads})
 	return &Client{app: a, gh: a.rest(rt), source: source, owner: ref.Owner, repo: ref.Repo, installation: installation}

@@ -251,6 +251,16 @@ func (c *Client) FileAt(ctx context.Context, ref, path string) ([]byte, error) {
 	return []byte(text), nil
 }
 
+// ActorByID is [Client.Actor] for the number of an account, which outlasts a change of its
+// name. It fails with [ErrNotFound] if there is no such account.
+func (c *Client) ActorByID(ctx context.Context, id int64) (policy.Actor, error) {
+	u, _, err := c.gh.Users.GetByID(ctx, id)
+	if err != nil {
+		return policy.Actor{Lookup: policy.Failed}, c.readError(fmt.Sprintf("read account %d", id), err)
+	}
+	return c.Actor(ctx, u.GetLogin())
+}
+
 // Actor looks up an account and its current permission in the repository. A non-nil
 // error means that the lookup failed: then nothing is known and nothing may be granted.
 func (c *Client) Actor(ctx context.Context, login string) (policy.Actor, error) {
@@ -282,7 +292,7 @@ func (c *Client) Actor(ctx context.Context, login string) (policy.Actor, error) 
 	case err != nil:
 		return out, err
 	case got.User == nil || !strings.EqualFold(got.User.GetLogin(), login):
-		return out, &Error{Op: op, Err: errors.New("the answer is about another account")}
+		return out, &Error{Op: op, Kind: Temporary, Err: errors.New("the answer is about another account")}
 	}
 	out = policy.Actor{
 		Login: got.User.GetLogin(), ID: got.User.GetID(), Bot: got.User.GetType() == "Bot",

@@ -11,6 +11,8 @@ import (
 
 	"github.com/bradleyfalzon/ghinstallation/v2"
 	"github.com/google/go-github/v62/github"
+
+	"github.com/handrail-bot/handrail/bot/ghapp/answer"
 )
 
 // Kind classifies an error by the reaction that it requires.
@@ -195,6 +197,16 @@ func kindOfTransport(err error, write bool) Kind {
 		return Temporary
 	}
 	return Unknown
+}
+
+// BadAnswer returns the fault of an answer that is none, for users, or "" if err is no such
+// error.
+func BadAnswer(err error) string {
+	var none *answer.Error
+	if errors.As(err, &none) {
+		return none.Error()
+	}
+	return ""
 }
 
 // Refusal is the reason for which GitHub will never accept a write.

@@ -15,7 +15,8 @@ const (
 
 // cachingTransport caches GET responses by ETag and revalidates them with GitHub on
 // every use. An unchanged response does not count against the rate limit, and a cached
-// one is never used without revalidation.
+// one is never used without revalidation. It stands above the judge of answers: what is no
+// answer never gets here.
 type cachingTransport struct {
 	next http.RoundTripper
 
@@ -89,7 +90,7 @@ func (t *cachingTransport) keep(key string, resp *http.Response) (*http.Response
 		resp.Body.Close()
 		return nil, err
 	}
-	if len(body) > cacheBody {
+	if len(body) > cacheBody || len(body) == 0 { //control:nothing-is-not-kept
 		resp.Body = struct {
 			io.Reader
 			io.Closer

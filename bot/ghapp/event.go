@@ -130,11 +130,29 @@ type EventCheck struct {
 	Pulls      []int // open pull requests of this repository with this head
 }
 
+// Dashboard is the name of the events of the dashboard. GitHub sends none of that name,
+// and no webhook may bring one.
+const Dashboard = "handrail_dashboard"
+
+// FromDashboard returns the payload of a text that an account wrote in the dashboard for a
+// thread.
+func FromDashboard(at thread.Ref, installation int64, by User, text string, when time.Time) ([]byte, error) {
+	type object map[string]any
+	return json.Marshal(object{
+		"action":       "created",
+		"installation": object{"id": installation},
+		"sender":       object{"id": by.ID, "login": by.Login, "type": "User"},
+		"repository":   object{"full_name": at.Repository()},
+		"issue":        object{"number": at.Number, "updated_at": when.UTC().Format(time.RFC3339)},
+		"comment":      object{"body": text, "user": object{"id": by.ID, "login": by.Login, "type": "User"}},
+	})
+}
+
 // knownEvents returns the event names that [ParseEvent] understands.
 func knownEvents() []string {
 	return []string{"issue_comment", "issues", "pull_request", "pull_request_target", "pull_request_review",
 		"pull_request_review_comment", "push", "check_run", "check_suite", "workflow_run", "status", "installation",
-		"installation_repositories", "repository", "ping", "repository_dispatch", "workflow_dispatch", "schedule"}
+		"installation_repositories", "repository", "ping", "repository_dispatch", "workflow_dispatch", "schedule", Dashboard}
 }
 
 // ParseEvent parses a payload whose signature was verified. An event that the bot does

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-github/v62/github"
 
+	"github.com/handrail-bot/handrail/bot/ghapp/answer"
 	"github.com/handrail-bot/handrail/bot/thread"
 )
 
@@ -36,16 +37,33 @@ var closingIssues string
 //go:embed queries/resolve_thread.graphql
 var resolveReviewThread string
 
-// queries holds the query texts and the permissions that they need. GitHub resolves a
-// thread only for an App with write access to contents.
+// queries holds the query texts, the permissions that they need, and the members that an
+// answer has, see package answer. GitHub resolves a thread only for an App with write
+// access to contents.
 var queries = [...]struct {
 	text, names string
+	members     string
 	write       bool
 }{
-	ReviewThreads: {reviewThreads, "pull_requests", false},
-	ClosingIssues: {closingIssues, "issues,pull_requests", false},
-	resolveThread: {resolveReviewThread, "contents,pull_requests", true},
+	ReviewThreads: {text: reviewThreads, names: "pull_requests", members: threadMembers},
+	ClosingIssues: {text: closingIssues, names: "issues,pull_requests", members: closingMembers},
+	resolveThread: {
+		text:    resolveReviewThread,
+		names:   "contents,pull_requests",
+		members: "data.resolveReviewThread.thread.isResolved",
+		write:   true,
+	},
 }
+
+const (
+	inPull        = "data.repository.pullRequest."
+	threadMembers = inPull + "reviewThreads.totalCount* " + inPull + "reviewThreads.pageInfo.hasNextPage " +
+		inPull + "reviewThreads.nodes[?].id " + inPull + "reviewThreads.nodes[?].isResolved " +
+		inPull + "reviewThreads.nodes[?].path " + inPull + "reviewThreads.nodes[?].opening.nodes[?].author? " +
+		inPull + "reviewThreads.nodes[?].opening.nodes[?].body* " + inPull + "reviewThreads.nodes[?].newest.nodes[?].body*"
+	closingMembers = inPull + "closingIssuesReferences.totalCount* " + inPull + "closingIssuesReferences.nodes[?].number " +
+		inPull + "closingIssuesReferences.nodes[?].repository.nameWithOwner"
+)
 
 // maxAnswer limits the size of a GraphQL answer, in bytes. It exceeds every real
 // answer.
@@ -97,7 +115,7 @@ func (c *Client) Query(ctx context.Context, q Query, ref thread.Ref, vars map[st
 		return unanswered(op, got.Errors)
 	}
 	if err := json.Unmarshal(pull, out); err != nil {
-		return &Error{Op: op, Err: fmt.Errorf("read answer: %w", err)}
+		return &Error{Op: op, Kind: Temporary, Err: fmt.Errorf("read answer: %w", err)}
 	}
 	return nil
 }
@@ -123,7 +141,8 @@ func sendQuery(ctx context.Context, c *Client, op string, q Query, vars map[stri
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("User-Agent", c.gh.UserAgent)
 	// The REST client is bypassed: it would mistake GraphQL's rate limit for its own.
-	resp, err := c.gh.Client().Do(req.WithContext(context.WithValue(ctx, queryKey{}, q)))
+	ctx = answer.WithGraph(context.WithValue(ctx, queryKey{}, q), queries[q].members)
+	resp, err := c.gh.Client().Do(req.WithContext(ctx))
 	if err != nil {
 		return got, c.readError(op, err)
 	}

@@ -134,6 +134,15 @@ func (a *App) Flooding(repo, login string) bool {
 	return ok
 }
 
+// Remembers reports whether an account had rights in a repository at its last lookup. That
+// grants nothing.
+func (a *App) Remembers(repo, login string) bool {
+	a.lookups.mu.Lock()
+	defer a.lookups.mu.Unlock()
+	r, ok := a.lookups.insiders[accountKey(repo, login)]
+	return ok && a.cfg.Clock().Sub(r.at) < insiderTTL
+}
+
 // Account is the name and email of a commit author.
 type Account struct{ Name, Email string }
 

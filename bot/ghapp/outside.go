@@ -63,7 +63,7 @@ func (c *Client) Away(ctx context.Context, a Ask) (io.ReadCloser, error) {
 		if err := github.CheckResponse(resp); err != nil {
 			return nil, c.readError(a.Op, err)
 		}
-		return nil, &Error{Op: a.Op, Err: errors.New("GitHub did not say where it is kept")}
+		return nil, &Error{Op: a.Op, Kind: Temporary, Err: errors.New("GitHub did not say where it is kept")}
 	}
 	away, err := c.app.away(ctx, to)
 	if err != nil {

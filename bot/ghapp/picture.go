@@ -163,6 +163,9 @@ func (b *capped) bytes() ([]byte, error) {
 	if b.full() {
 		return nil, refused("it has more than %d bytes", maxPicture)
 	}
+	if len(b.data) == 0 {
+		return nil, refused("GitHub answered with nothing")
+	}
 	return b.data, nil
 }
 

@@ -107,13 +107,7 @@ func (c *Client) FindPull(ctx context.Context, head string) (Pull, bool, error) 
 func (c *Client) pullsFrom(ctx context.Context, head string) ([]*github.PullRequest, error) {
 	list, _, err := c.gh.PullRequests.List(ctx, c.owner, c.repo, &github.PullRequestListOptions{
 		State: "all", Head: c.owner + ":" + head, ListOptions: github.ListOptions{PerPage: 100}})
-	return slices.DeleteFunc(
-			list,
-			func(p *github.PullRequest) bool { return p.GetHead().GetRef() != head },
-		), c.readError(
-			"find pull request",
-			err,
-		)
+	return slices.DeleteFunc(list, func(p *github.PullRequest) bool { return p.GetHead().GetRef() != head }), c.readError("find pull request", err)
 }
 
 // Review is a submitted review of a pull request.

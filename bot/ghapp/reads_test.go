@@ -401,9 +401,10 @@ func TestQueriesAreReads(t *testing.T) {
 		{"timeout", 200, `{"errors":[{"message":"Something went wrong while executing your query."}]}`, 1, ghapp.Temporary, "went wrong"},
 		{"forbidden", 200, `{"data":{"repository":{"pullRequest":null}},"errors":[{"type":"FORBIDDEN","message":"Resource not accessible by integration"}]}`, 1, ghapp.Permanent, "not accessible"},
 		{"gone", 200, `{"data":{"repository":null},"errors":[{"type":"NOT_FOUND","message":"Could not resolve"}]}`, 1, ghapp.Permanent, "Could not resolve"},
-		{"no JSON", 200, `{"data":`, 1, ghapp.Temporary, "EOF"},
-		{"nothing", 200, `{}`, 1, ghapp.Temporary, "no answer"},
-		{"other shape", 200, `{"data":{"repository":{"pullRequest":{"reviewThreads":[]}}}}`, 1, ghapp.Permanent, "read answer"},
+		{"no JSON", 200, `{"data":`, 99, ghapp.Temporary, "cannot be read"},
+		{"nothing", 200, `{}`, 99, ghapp.Temporary, "lacks data"},
+		{"other shape", 200, `{"data":{"repository":{"pullRequest":{"reviewThreads":[]}}}}`, 99, ghapp.Temporary, "lacks data.repository.pullRequest.reviewThreads"},
+		{"once", 200, `null`, 1, 0, ""},
 	} {
 		e.status, e.body, e.left = c.status, c.body, c.times
 		_, err := reads.ReviewThreads(t.Context(), w.client, w.pull, 5)

@@ -22,13 +22,7 @@ func (l *Session) AwaitGitHub(ctx context.Context, cause error) error {
 		return cause
 	}
 	l.Log.WarnContext(
-		ctx,
-		"session waits",
-		"session",
-		l.Row.ID,
-		"thread",
-		l.Row.Thread,
-		"for",
+		ctx, "session waits", "session", l.Row.ID, "thread", l.Row.Thread, "for",
 		string(session.PhaseWaitingGitHub),
 		"err",
 		cause,

@@ -29,12 +29,16 @@ type Config struct {
 	GitHub *ghapp.App
 	Policy policy.Config // the server's policy
 
-	Offer    func(context.Context, Thread, approval.Offer) (refused string, err error) // opens a pull request for a request; nil disables it
-	Approves func(ctx context.Context, text, request string) (approval.Yes, error)     // the answer that a text gives to a request, parsed as on arrival
-	Lets     func(ctx context.Context, text, commit string) (bool, error)              // whether a text allows work on a commit of a fork
+	// opens a pull request for a request; nil disables it
+	Offer func(context.Context, Thread, approval.Offer) (refused string, err error)
+	// the answer that a text gives to a request, parsed as on arrival
+	Approves func(ctx context.Context, text, request string) (approval.Yes, error)
+	// whether a text allows work on a commit of a fork
+	Lets func(ctx context.Context, text, commit string) (bool, error)
 
 	Report func(ctx context.Context, l *Session) error // reports the end of a scheduled session, once
 
+	Owner string        // name of this process in leases
 	Every time.Duration // pause between edits of a progress comment
 	Now   func() time.Time
 	Log   *slog.Logger

@@ -34,11 +34,11 @@ type Data struct {
 	Under    int64              `json:"under,omitempty"`    // request that the progress comment is of, see [session.State]
 	Told     approval.EndNotice `json:"told,omitzero"`      // the message that announced the last end
 
-	Waits   int   `json:"waits,omitempty"`    // number of consecutive waits during an outage
-	Deaths  int   `json:"deaths,omitempty"`   // number of consecutive runs without a recorded end
-	DeadAt  int64 `json:"dead_at,omitempty"`  // number of model answers at the last of them
-	Tries   int   `json:"tries,omitempty"`    // number of consecutive failures with a retry
-	TriesAt int64 `json:"tries_at,omitempty"` // number of model answers at the last of them
+	Waits   int      `json:"waits,omitempty"`    // number of consecutive waits during an outage
+	Begun   []string `json:"begun,omitempty"`    // processes that began consecutive runs without a recorded end
+	DeadAt  int64    `json:"dead_at,omitempty"`  // number of model answers at the last of them
+	Tries   int      `json:"tries,omitempty"`    // number of consecutive failures with a retry
+	TriesAt int64    `json:"tries_at,omitempty"` // number of model answers at the last of them
 
 	Checks []outbox.CheckMark `json:"checks,omitempty"` // check runs that show the session's state
 
@@ -290,7 +290,7 @@ const maxEarlier = 20
 
 // earlier returns the states of the thread's sessions before s, newest first.
 func (c *Config) earlier(ctx context.Context, s *store.Session) (out []*session.State, err error) {
-	list, err := c.Store.Sessions.List(ctx, store.Query{Repo: s.Repo, Before: s.Created, Limit: maxSessions})
+	list, err := c.Store.Sessions.List(ctx, store.Query{Repo: s.Repo, Below: s.Seq, Limit: maxSessions})
 	for _, e := range list {
 		if e.Thread != s.Thread || len(out) == maxEarlier {
 			continue

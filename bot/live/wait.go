@@ -13,22 +13,25 @@ import (
 // waiting lists the phases of a session that resumes by itself after an outage.
 var waiting = []session.Phase{session.PhaseWaitingModel, session.PhaseWaitingGitHub, session.PhaseWaitingChecks}
 
-// maxDeaths is the maximum number of consecutive crashes of the server during a
+// maxDeaths is the maximum number of processes that die one after the other during a
 // session, without a model answer in between. Beyond it, the session counts as their
 // cause.
 const maxDeaths = 8
 
 // Begin begins a run and reports whether the server has crashed too often during this
-// session. A waiting session keeps its phase until it makes progress, so that its
-// comment does not change with each try.
+// session. A process dies at most once: one that lost a session and took it again is
+// alive. A waiting session keeps its phase until it makes progress, so that its comment
+// does not change with each try.
 func (l *Session) Begin() (deadly bool) {
 	if turns := int64(l.State.AllTurns()); turns > l.Data.DeadAt {
-		l.Data.Deaths, l.Data.DeadAt = 0, turns
+		l.Data.Begun, l.Data.DeadAt = nil, turns
 	}
-	l.Data.Deaths++
-	if l.Data.Deaths > maxDeaths { //control:deadly-session
+	me := l.cfg.Owner
+	dead := slices.DeleteFunc(l.Data.Begun, func(p string) bool { return p == me }) //control:deaths-of-processes
+	if len(dead) >= maxDeaths {                                                     //control:deadly-session
 		return true
 	}
+	l.Data.Begun = append(dead, me)
 	if slices.Contains(waiting, l.Row.State) {
 		l.State.Phase = l.Row.State
 		return false
@@ -41,7 +44,7 @@ func (l *Session) Begin() (deadly bool) {
 // it.
 func (l *Session) EndCrashing(ctx context.Context) error {
 	l.Log.ErrorContext(ctx, "the server died at a session again and again", "session", l.Row.ID, "times", maxDeaths)
-	l.Data.Deaths = 0 // a manual retry gets the full number
+	l.Data.Begun = nil // a manual retry gets the full number
 	if err := l.Save(ctx); err != nil {
 		return err
 	}
@@ -62,13 +65,7 @@ const maxWait = time.Minute
 // comment has changed since the last wait.
 func (l *Session) Wait(ctx context.Context, away *session.Away, went bool) error {
 	l.Log.WarnContext(
-		ctx,
-		"session waits",
-		"session",
-		l.Row.ID,
-		"thread",
-		l.Row.Thread,
-		"for",
+		ctx, "session waits", "session", l.Row.ID, "thread", l.Row.Thread, "for",
 		string(away.For),
 		"err",
 		away.Err,

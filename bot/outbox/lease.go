@@ -14,14 +14,16 @@ import (
 	"github.com/handrail-bot/handrail/bot/store"
 )
 
-// lease is the right to write a session's log. It is extended until it is released.
+// lease is the right to write a session's log. It is extended until it is released or
+// another worker takes it.
 type lease struct {
 	fence store.Fence
 	stop  context.CancelFunc
 	ended chan struct{}
 
+	row store.Lease
+
 	mu    sync.Mutex
-	row   store.Lease
 	until time.Time // expiry by this process's clock
 }
 
@@ -38,6 +40,7 @@ type Leases struct {
 	Store store.Leases
 	Owner string
 	TTL   time.Duration
+	Now   func() time.Time // nil means time.Now
 	Log   *slog.Logger
 	Lost  context.CancelCauseFunc // cancels the work
 
@@ -61,7 +64,7 @@ func (s *Leases) Take(ctx context.Context, id string) (store.Fence, error) {
 	if err := s.Release(ctx); err != nil {
 		return store.Fence{}, err
 	}
-	asked := time.Now()
+	asked := s.now()
 	row, err := s.Store.Acquire(ctx, id, s.Owner, s.TTL)
 	if err != nil {
 		return store.Fence{}, fmt.Errorf("take session %s: %w", id, err)
@@ -74,7 +77,8 @@ func (s *Leases) Take(ctx context.Context, id string) (store.Fence, error) {
 }
 
 // extend extends the lease until it is released or lost. A loss cancels the work at
-// once.
+// once. A lease that could not be extended in time is not lost: the store decides, and a
+// write to GitHub asks it first.
 func (s *Leases) extend(ctx context.Context, l *lease) {
 	defer close(l.ended)
 	tick := time.NewTicker(s.TTL / 3)
@@ -85,16 +89,11 @@ func (s *Leases) extend(ctx context.Context, l *lease) {
 			return
 		case <-tick.C:
 		}
-		asked := time.Now()
-		row, err := s.Store.Heartbeat(ctx, l.row, s.TTL)
-		switch {
+		switch err := s.renew(ctx, l); {
 		case err == nil:
-			l.mu.Lock()
-			l.row, l.until = row, asked.Add(s.TTL)
-			l.mu.Unlock()
 		case ctx.Err() != nil:
 			return
-		case errors.Is(err, session.ErrFenced) || !l.holds(time.Now()):
+		case errors.Is(err, session.ErrFenced): //control:late-is-not-lost
 			s.Log.WarnContext(ctx, "lost session", "session", l.fence.Key, "err", err)
 			s.Lost(session.ErrFenced)
 			return
@@ -102,6 +101,28 @@ func (s *Leases) extend(ctx context.Context, l *lease) {
 			s.Log.WarnContext(ctx, "extend lease of session", "session", l.fence.Key, "err", err)
 		}
 	}
+}
+
+// renew extends the lease once.
+func (s *Leases) renew(ctx context.Context, l *lease) error {
+	asked := s.now()
+	_, err := s.Store.Heartbeat(ctx, l.row, s.TTL)
+	if err != nil {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if until := asked.Add(s.TTL); until.After(l.until) {
+		l.until = until
+	}
+	return nil
+}
+
+func (s *Leases) now() time.Time {
+	if s.Now == nil {
+		return time.Now()
+	}
+	return s.Now()
 }
 
 // Release releases the lease.
@@ -120,10 +141,11 @@ func (s *Leases) Release(ctx context.Context) error {
 	return err
 }
 
-// mayWrite returns an error if the current lease may be lost.
-func (s *Leases) mayWrite() error {
-	if l := s.taken.Load(); l != nil && !l.holds(time.Now()) {
-		return session.ErrFenced
+// mayWrite returns an error if the current lease is lost, or if that cannot be told. An
+// expired lease is extended first.
+func (s *Leases) mayWrite(ctx context.Context) error {
+	if l := s.taken.Load(); l != nil && !l.holds(s.now()) {
+		return s.renew(ctx, l) //control:expired-is-asked-for
 	}
 	return nil
 }
@@ -136,8 +158,8 @@ func (s *Leases) Guard(ctx context.Context) context.Context {
 }
 
 // Fenced is a transport that passes a worker's writes only while its lease is valid by
-// its own clock. The store rejects late writes itself, but GitHub cannot: a process
-// that was suspended and presumed dead is stopped here, right before sending. Requests
+// its own clock, or was extended right before. The store rejects late writes itself, but
+// GitHub cannot: a process that was suspended and presumed dead is stopped here. Requests
 // without a guarded context pass.
 type Fenced struct {
 	Next http.RoundTripper // nil means [http.DefaultTransport]
@@ -145,9 +167,9 @@ type Fenced struct {
 
 // RoundTrip implements [http.RoundTripper].
 func (t Fenced) RoundTrip(r *http.Request) (*http.Response, error) {
-	mayWrite, ok := r.Context().Value(guardKey{}).(func() error)
+	mayWrite, ok := r.Context().Value(guardKey{}).(func(context.Context) error)
 	if ok && r.Method != http.MethodGet && r.Method != http.MethodHead {
-		if err := mayWrite(); err != nil {
+		if err := mayWrite(r.Context()); err != nil {
 			if r.Body != nil {
 				err = errors.Join(err, r.Body.Close())
 			}

@@ -96,6 +96,6 @@ func opener(ctx context.Context, sessions store.Sessions, app *ghapp.App, ev gha
 		if len(list) < q.Limit {
 			return nil, nil
 		}
-		q.Before = list[len(list)-1].Created
+		q.Below = list[len(list)-1].Seq
 	}
 }

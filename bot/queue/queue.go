@@ -133,7 +133,7 @@ func New(c Config) (*Queue, error) {
 		FetchCooldown:               20 * time.Millisecond,
 		FetchPollInterval:           time.Second,
 		CompletedJobRetentionPeriod: 10 * time.Minute,
-		Logger:                      c.Log,
+		Logger:                      slog.New(riverLog{c.Log.Handler()}),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("make queue: %w", err)

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -46,6 +47,7 @@ func TestQueue(t *testing.T) {
 		"a delivery during work is told":             moreDuring,
 		"a dead worker's thread is taken over":       takeOver,
 		"a lost lease ends the work":                 lostLease,
+		"a slow database ends no work":               slowLease,
 		"drain parks what runs":                      drain,
 		"drain waits for what ends by itself":        drainGrace,
 		"drain gives up in the end":                  drainLate,
@@ -407,6 +409,56 @@ func lostLease(w *world) {
 	must(w.T, err)
 	if now.Owner != "thief" || now.Epoch != l.Epoch {
 		w.Errorf("the lease of the new holder was touched: %+v", now)
+	}
+}
+
+// slowLeases lets heartbeats fail while it is slow.
+type slowLeases struct {
+	store.Leases
+	slow  atomic.Bool
+	beats chan struct{}
+}
+
+func (s *slowLeases) Heartbeat(ctx context.Context, l store.Lease, ttl time.Duration) (store.Lease, error) {
+	if !s.slow.Load() {
+		return s.Leases.Heartbeat(ctx, l, ttl)
+	}
+	select {
+	case s.beats <- struct{}{}:
+	case <-ctx.Done():
+	}
+	return l, context.DeadlineExceeded
+}
+
+// slowLease has the database answer no heartbeat for longer than the lease: the work goes
+// on, and releases its lease.
+func slowLease(w *world) {
+	s := w.open()
+	leases := &slowLeases{Leases: s.Leases, beats: make(chan struct{})}
+	leases.slow.Store(true)
+	kept := s.Store
+	kept.Leases = leases
+	calls, goOn, ended := make(chan struct{}, 10), make(chan struct{}), make(chan error, 10)
+	q := w.start(s, queue.Config{
+		Store: kept, TTL: 300 * time.Millisecond,
+		Work: func(ctx context.Context, _ string) error {
+			calls <- struct{}{}
+			<-goOn
+			ended <- context.Cause(ctx)
+			return nil
+		},
+	})
+	defer w.drain(q)
+	w.wake(s, "octo/hello#1")
+	await(w.T, "start", calls)
+	for range 6 {
+		await(w.T, "a heartbeat", leases.beats)
+	}
+	w.clock.Add(time.Hour)
+	leases.slow.Store(false)
+	close(goOn)
+	if err := await(w.T, "end of the work", ended); err != nil {
+		w.Errorf("a slow database ended the work: %v", err)
 	}
 }
 

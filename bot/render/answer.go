@@ -95,10 +95,5 @@ func summaryFor(o *session.Outcome, thread int) string {
 		return summary(o)
 	}
 	beginning := splitToFit(clean(o.Summary), maxInline)[0]
-	return beginning + fmt.Sprintf(
-		"\n\nThe rest is long: the whole answer is in my comments in #%d.\n\n",
-		thread,
-	) + testResults(
-		o,
-	)
+	return beginning + fmt.Sprintf("\n\nThe rest is long: the whole answer is in my comments in #%d.\n\n", thread) + testResults(o)
 }

@@ -188,6 +188,7 @@ func everything() map[string][]string {
 		"CheckSummary": {CheckSummary(done, ""), CheckSummary(none, "sam may not ask here")},
 		"CheckTitle":   {CheckTitle(done), CheckTitle(sample(session.PhaseRunning, 1, 1)), CheckTitle(none)},
 		"Conclusion":   {Conclusion(session.PhaseDone), Conclusion(session.PhaseNoChanges)},
+		"GitHubAway":   {GitHubAway(""), GitHubAway("GitHub's answer (status 200) lacks user.login")}, "GivenUp": {GivenUp(errSample)},
 		"CouldNotGoOn": {CouldNotGoOn(errSample)}, "CouldNotStart": {CouldNotStart(errSample)},
 		"Detail":     {Detail("exit status 1")},
 		"DidYouMean": {DidYouMean("approve", asked[:1]), DidYouMean("approve", asked), DidYouMean("deny", nil), DidYouMean("stop", nil)},
@@ -225,7 +226,7 @@ func everything() map[string][]string {
 		"ReviewBody": {ReviewBody(sampleEdit, "kim", 7)}, "ReviewNotice": {posted(ReviewNotice(sampleEdit, 9, "kim"))}, "ReviewTitle": {ReviewTitle(sampleEdit)}, "ReviewEnd.Text": ends,
 		"Settled": {Settled([]string{AnswerTaken("ab12cd", "kim", "comment 12"), ""}), Settled([]string{"`ab12cd`: approved.", "`ef34ab`: denied."})}, "SettledAs": settled,
 		"ShareOfDay": {ShareOfDay("kim", "2026-01-02")}, "Status": {posted(Status(sampleAt, Progress(done, Links{})))}, "StoppedBy": stops(), "StoppedBefore": {StoppedBefore("kim")},
-		"AnswerTaken": {AnswerTaken("ab12cd", "kim", "comment 12")}, "TooLate": {TooLate(session.Resolved{ID: "ab12cd", Reason: WhyLate})}, "SourceChanged": {SourceChanged(true), SourceChanged(false)},
+		"DeniedIn": {DeniedIn("ab12cd", "kim", "the dashboard")}, "InDashboard": {InDashboard("kim", "/agent stop\nnow")}, "AnswerTaken": {AnswerTaken("ab12cd", "kim", "comment 12")}, "TooLate": {TooLate(session.Resolved{ID: "ab12cd", Reason: WhyLate})}, "SourceChanged": {SourceChanged(true), SourceChanged(false)},
 		"RequestsStayOpen": {RequestsStayOpen(asked[:1], false, func(string) string { return "" }), RequestsStayOpen([]session.Asked{sampleRun}, true, func(string) string { return "https://github.com/o/r/issues/7#issuecomment-1" })},
 		"WhichMeant":       {WhichMeant([]session.Asked{sampleAsk}, nil), WhichMeant([]session.Asked{sampleAsk, sampleAsk}, asked)}, "WhichRequest": {WhichRequest("approve", asked), WhichRequest("approve", []session.Asked{{ID: "ab12cd", Severity: "critical"}})},
 		"WhyMergedAlone": {WhyMergedAlone("nobody approved it")}, "WhyMergedBy": {WhyMergedBy(WhyMergedUnknown)}, "WhyNoPull": {WhyNoPull("it is locked")}, "WhyNoPermission": {WhyNoPermission("pull_requests=write"), WhyNoPermission("issues=write; pull_requests=write"), WhyNoPermission("x")},
@@ -234,7 +235,7 @@ func everything() map[string][]string {
 		"WhichModel": {WhichModel("m:7b", nil), WhichModel("m:7b", []string{"m:7b", "n"})}, "ModelNotAllowed": {ModelNotAllowed("x", "m:7b", []string{"m:7b", "n"})},
 		"OtherModel": {OtherModel("m:7b", "n")}, "SameModel": {SameModel("m:7b")}, "ModelIs": {ModelIs("n", true), ModelIs("n", false)}, "ClearedBy": {ClearedBy("kim")}, "Cleared": {Cleared(true, "agent/1-fix"), Cleared(false, "")},
 		"Config": {posted(Config(Layers{}, nil)), posted(Config(Layers{}, done)), posted(Config(Layers{Image: session.Image{Name: "golang:1.26", Why: "go.mod says 1.26", Notes: []string{"there is also package.json"}}}, nil))}, "WhyNoSigningKey": {WhyNoSigningKey("ssh")},
-		"Constants": {EditedIn, NoSession, NothingToStop, NoCheckpoint, NothingAsked, UnknownAuthor, CheckIsRunning, CheckMovedTitle, RepositoryGone, ForkMovesOn, GitHubAway, NotSigned, WhyNotSigned, NoApprover, ReviewDependencies},
+		"Constants": {EditedIn, NoSession, NothingToStop, NoCheckpoint, NothingAsked, UnknownAuthor, CheckIsRunning, CheckMovedTitle, RepositoryGone, ForkMovesOn, NotSigned, WhyNotSigned, NoApprover, ReviewDependencies},
 	}
 }
 

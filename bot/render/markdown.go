@@ -39,11 +39,7 @@ func Progress(s *session.State, l Links) untrusted.Post {
 	var b strings.Builder
 	phase, icon := string(s.Phase), icons[s.Phase]
 	if l.Before > 0 {
-		phase, icon = fmt.Sprintf(
-			"%s: %s ahead",
-			session.PhaseWaitingModel,
-			plural(l.Before, "run"),
-		), icons[session.PhaseWaitingModel]
+		phase, icon = fmt.Sprintf("%s: %s ahead", session.PhaseWaitingModel, plural(l.Before, "run")), icons[session.PhaseWaitingModel]
 	}
 	how := cmp.Or(wishOf(s), fmt.Sprintf("%s **%s**", icon, phase)) //control:nothing-is-not-done
 	b.WriteString(how + headline(s) + "\n\n")
@@ -59,7 +55,7 @@ func Progress(s *session.State, l Links) untrusted.Post {
 		files(&b, s.Files, since(s))
 	}
 	leftOut(&b, s.LeftOut)
-	b.WriteString(notSetUp(s.Timeline))
+	b.WriteString(notSetUp(s.Timeline) + notServed(s.Timeline))
 	checkpoints(&b, s.Checkpoints[min(s.Began.Checkpoints, len(s.Checkpoints)):], l)
 	if l.Pull > 0 && changed(s) {
 		fmt.Fprintf(
@@ -214,6 +210,20 @@ func notSetUp(timeline []session.Moment) string {
 		if n, ok := m.(*session.Note); ok && n.Kind == session.NoteSetUp {
 			first, _, _ := strings.Cut(n.Text, "\n")
 			return map[bool]string{true: "⚠️ " + clean(first) + "\n\n"}[n.Layer == ""]
+		}
+	}
+	return ""
+}
+
+// notServed names the MCP servers that are not used, and why.
+func notServed(timeline []session.Moment) string {
+	for _, m := range slices.Backward(timeline) {
+		if n, ok := m.(*session.Note); ok && n.Kind == session.NoteServers {
+			out := ""
+			for _, l := range strings.Split(n.Text, "\n") {
+				out += "⚠️ " + clean(l) + "\n\n"
+			}
+			return out
 		}
 	}
 	return ""

@@ -22,11 +22,24 @@ const (
 	CheckMovedTitle = "moved on"
 	RepositoryGone  = "The repository is gone, or the App was uninstalled from it."
 
-	GitHubAway = "Noted. GitHub does not serve the code or the pull request at the moment; I start by myself as soon as it does."
-	NotSigned  = "`commits.sign` is `api`, but this GitHub does not sign the commits that it makes, so the commits here are not signed. Nothing else changes. To silence this notice, set `commits.sign` to `none`, or to `ssh` or `gpg` if the server has a key."
+	NotSigned = "`commits.sign` is `api`, but this GitHub does not sign the commits that it makes, so the commits here are not signed. Nothing else changes. To silence this notice, set `commits.sign` to `none`, or to `ssh` or `gpg` if the server has a key."
 
 	RepositoryArchived = "The repository was archived, so it is read-only."
 )
+
+// GitHubAway says that a request waits for GitHub. why is the fault of its last answer, ""
+// if it gave none.
+func GitHubAway(why string) string {
+	if why == "" {
+		why = "GitHub does not serve the code or the pull request at the moment"
+	} else {
+		why = "At the moment " + clean(why)
+	}
+	return "Noted. " + why + "; I ask again, and start by myself as soon as it does."
+}
+
+// GivenUp says that a request cannot be carried out.
+func GivenUp(err error) string { return sentence("I could not do this: " + clean(err.Error())) }
 
 // sentence adds a full stop unless s already ends a sentence.
 func sentence(s string) string {
@@ -254,9 +267,7 @@ func CouldNotGoOn(err error) string {
 
 // Fault replies to a text that caused an internal error.
 func Fault(err error) string {
-	return sentence(
-		"I could not do this: "+clean(err.Error()),
-	) + " I do not try again by myself; put it in other words, or ask the operator of this server."
+	return sentence("I could not do this: "+clean(err.Error())) + " I do not try again by myself; put it in other words, or ask the operator of this server."
 }
 
 // Ended is the minimal report of a session's end, if nothing else of it can be shown.
@@ -286,6 +297,17 @@ func NothingLeft(past string) string { return NothingAsked + " " + past }
 // searches for these very words, so where, the text with the answer, is part of them.
 func AnswerTaken(id, who, where string) string {
 	return fmt.Sprintf("`%s`: approved by %s in %s.", id, who, where)
+}
+
+// DeniedIn says where a request was denied, and by whom.
+func DeniedIn(id, who, where string) string {
+	return fmt.Sprintf("`%s`: denied by %s in %s.", id, who, where)
+}
+
+// InDashboard tells the thread what an account wrote in the dashboard. The text is quoted.
+func InDashboard(who, text string) string {
+	text = limit(strings.TrimSpace(text), maxBody/2)
+	return fmt.Sprintf("%s wrote in the dashboard:\n\n> %s", clean(who), strings.ReplaceAll(clean(text), "\n", "\n> "))
 }
 
 // SettledAs reports the result of an answer to one of several requests.
@@ -352,7 +374,9 @@ func commandsFor(verb string, open []session.Asked) string {
 // DidYouMean asks back about a mistyped command, or about a mistyped answer to the open
 // requests. If ids names open requests, only those are offered.
 func DidYouMean(verb string, open []session.Asked, ids ...string) string {
-	if named := slices.DeleteFunc(slices.Clone(open), func(a session.Asked) bool { return !slices.Contains(ids, a.ID) }); len(named) > 0 {
+	if named := slices.DeleteFunc(slices.Clone(open), func(a session.Asked) bool {
+		return !slices.Contains(ids, a.ID)
+	}); len(named) > 0 {
 		open = named
 	}
 	switch {

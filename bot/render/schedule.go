@@ -54,9 +54,7 @@ func ScheduleTitle(name string) string { return "Schedule: " + line(name, 80) }
 
 // ScheduleBody returns the text of a schedule's issue, with the newest result.
 func ScheduleBody(name, newest string) string {
-	head := "Results of the schedule " + code(
-		line(name, 80),
-	) + ". A comment follows each change. You can close this issue; a new result reopens it."
+	head := "Results of the schedule " + code(line(name, 80)) + ". A comment follows each change. You can close this issue; a new result reopens it."
 	if newest == "" {
 		return head
 	}

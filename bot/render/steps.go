@@ -196,6 +196,11 @@ func noteSteps(p *session.Note) []step {
 		first, _, _ := strings.Cut(p.Text, "\n")
 		out = append(out, step{text: first, bad: p.Kind == session.NoteSetUp && p.Layer == ""})
 	}
+	if p.Kind == session.NoteServers {
+		for _, l := range strings.Split(p.Text, "\n") {
+			out = append(out, step{text: l, bad: true})
+		}
+	}
 	if p.Kind == session.NoteContext {
 		for _, label := range p.Labels() {
 			out = append(out, step{text: "With the request: " + line(label, 100)})

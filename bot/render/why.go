@@ -51,9 +51,7 @@ func WhyNoPermission(lacks string) string {
 
 // WhyNoSigningKey says that the server has no key of the configured kind.
 func WhyNoSigningKey(kind string) string {
-	return "`commits.sign` is " + code(
-		kind,
-	) + ", but this server has no such key: its operator can set `commits.key`, or the repository another value"
+	return "`commits.sign` is " + code(kind) + ", but this server has no such key: its operator can set `commits.key`, or the repository another value"
 }
 
 // Obstacles to the server's own work, as formats for [fmt.Errorf].
@@ -68,16 +66,12 @@ func Detail(text string) string { return code(line(text, 200)) }
 
 // NoWorkspace says that a workflow run has no workspace for commands.
 func NoWorkspace(why string) string {
-	return "this workflow run has no workspace for commands (" + Detail(
-		why,
-	) + "). A maintainer can fix the workflow. Then ask me again, or write `/agent retry` if a session ended."
+	return "this workflow run has no workspace for commands (" + Detail(why) + "). A maintainer can fix the workflow. Then ask me again, or write `/agent retry` if a session ended."
 }
 
 // NoImage says that the server does not have the image for commands.
 func NoImage(image string) string {
-	return "this server does not have the container image " + code(
-		line(image, 255),
-	) + ", in which commands run. Its operator can add it; a maintainer can name another one in `.github/agent.yml`, as `workspace: {image: …}`."
+	return "this server does not have the container image " + code(line(image, 255)) + ", in which commands run. Its operator can add it; a maintainer can name another one in `.github/agent.yml`, as `workspace: {image: …}`. Then write `/agent retry`."
 }
 
 // WhyNoRight says that the approver has lost the right to approve.

@@ -22,13 +22,7 @@ func (k Keeper) Mirrors(ctx context.Context, git *gitops.Store, keep time.Durati
 	gone, kept, err := git.RemoveUnused(ctx, limit, k.needs)
 	if gone+kept > 0 {
 		k.Log.InfoContext(
-			ctx,
-			"removed mirrors that were not used for long",
-			"removed",
-			gone,
-			"kept",
-			kept,
-			"before",
+			ctx, "removed mirrors that were not used for long", "removed", gone, "kept", kept, "before",
 			limit.UTC().Format(time.RFC3339),
 		)
 	}
@@ -89,6 +83,6 @@ func (k Keeper) hasUnfinished(ctx context.Context, m gitops.Unused) (bool, error
 		if len(list) < page {
 			return false, nil
 		}
-		q.Before = list[len(list)-1].Created
+		q.Below = list[len(list)-1].Seq
 	}
 }

@@ -64,13 +64,7 @@ func (k Keeper) Logs(ctx context.Context, keep time.Duration) error {
 		}
 	}
 	k.Log.InfoContext(
-		ctx,
-		"deleted sessions that ended long ago",
-		"deleted",
-		deleted,
-		"kept",
-		kept,
-		"before",
+		ctx, "deleted sessions that ended long ago", "deleted", deleted, "kept", kept, "before",
 		limit.UTC().Format(time.RFC3339),
 	)
 	return nil
@@ -97,7 +91,7 @@ func (k Keeper) oldSessions(ctx context.Context, limit time.Time) (old []*store.
 		if len(list) < page {
 			return old, nil
 		}
-		q.Before = list[len(list)-1].Created
+		q.Below = list[len(list)-1].Seq
 	}
 }
 
@@ -110,18 +104,27 @@ func (k Keeper) heads(ctx context.Context) (map[string]store.Head, error) {
 	return heads, err
 }
 
-// Delete deletes one session on request. why is recorded.
-func (k Keeper) Delete(ctx context.Context, why string, s *store.Session) error {
+// Delete deletes sessions on request, all or none. why is recorded.
+func (k Keeper) Delete(ctx context.Context, why string, list ...*store.Session) error {
 	heads, err := k.heads(ctx)
 	if err != nil {
 		return err
 	}
-	return k.delete(ctx, s, heads[s.ID], why)
+	var all []*store.Deleted
+	for _, s := range list {
+		all = append(all, k.record(s, heads[s.ID], why))
+	}
+	return k.Retired.Delete(ctx, all...)
 }
 
 func (k Keeper) delete(ctx context.Context, s *store.Session, h store.Head, why string) error {
+	return k.Retired.Delete(ctx, k.record(s, h, why))
+}
+
+// record returns the record of a deletion.
+func (k Keeper) record(s *store.Session, h store.Head, why string) *store.Deleted {
 	d := &store.Deleted{Head: h, Time: k.now().UTC().Truncate(time.Microsecond), Why: why}
 	d.Session = s.ID // a session without a log has no head
 	anchor.SignDeleted(k.Key, d)
-	return k.Retired.Delete(ctx, d)
+	return d
 }

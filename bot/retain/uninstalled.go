@@ -114,11 +114,8 @@ func (u *Uninstalled) reportLost(ctx context.Context, repos []string) {
 		return
 	}
 	u.Log.WarnContext(
-		ctx,
-		"the App is no longer installed on repositories: their data goes when its time is over",
-		"repositories",
-		repos,
-		"keep",
+		ctx, "the App is no longer installed on repositories: their data goes when its time is over", "repositories",
+		repos, "keep",
 		u.Keep.String(),
 	)
 	u.EndSessions(ctx, repos)
@@ -155,8 +152,9 @@ func (u *Uninstalled) Look(ctx context.Context) error {
 		}
 		for repo, a := range k.Gone {
 			kept[repo] = true
-			forgotten := !a.Done.IsZero() && now.Sub(a.Done) > max(u.Keep, maxBetween) // each server had time to delete its own data
-			if is.has(repo) || forgotten {                                             //control:installed-again
+			// each server had time to delete its own data
+			forgotten := !a.Done.IsZero() && now.Sub(a.Done) > max(u.Keep, maxBetween)
+			if is.has(repo) || forgotten { //control:installed-again
 				delete(kept, repo)
 				delete(k.Gone, repo)
 			}
@@ -202,7 +200,7 @@ func (u *Uninstalled) storedRepositories(ctx context.Context) (map[string]bool, 
 		if len(list) < q.Limit {
 			break
 		}
-		q.Before = list[len(list)-1].Created
+		q.Below = list[len(list)-1].Seq
 	}
 	delete(kept, "") // a session without a repository
 	return kept, err
@@ -270,18 +268,12 @@ func (u *Uninstalled) removeSessions(ctx context.Context, repo string) (left int
 		}
 		if len(list) < page {
 			u.Log.InfoContext(
-				ctx,
-				"deleted the data of a repository without the App",
-				"repository",
-				repo,
-				"sessions",
-				deleted,
-				"left",
+				ctx, "deleted the data of a repository without the App", "repository", repo, "sessions", deleted, "left",
 				left,
 			)
 			return left, nil
 		}
-		q.Before = list[len(list)-1].Created
+		q.Below = list[len(list)-1].Seq
 	}
 }
 

@@ -37,9 +37,10 @@ type Session struct {
 	Earlier     func(context.Context) ([]*session.State, error) // earlier sessions of the thread
 	Keyed       func(body string) string                        // returns the key that a text claims to have
 	Ensure      func(context.Context, ghapp.Write) (ghapp.Ref, error)
-	Asked       bool                                                   // by a user, whose request has a comment
-	Has         func(ctx context.Context, key string) (bool, error)    // reports whether a write was made
-	Later       func(ctx context.Context, kind string, err error) bool // reports whether a write is retried in the background
+	Asked       bool                                                // by a user, whose request has a comment
+	Has         func(ctx context.Context, key string) (bool, error) // reports whether a write was made
+	// reports whether a write is retried in the background
+	Later func(ctx context.Context, kind string, err error) bool
 }
 
 // maxDiff is the maximum size of a diff, in bytes.
@@ -124,7 +125,8 @@ func (s Session) settle(ctx context.Context, in review.Input, talks []talk) erro
 	for _, t := range talks {
 		again := slices.ContainsFunc(in.Findings, func(f session.Finding) bool {
 			return f.Refuted == "" &&
-				(review.Mark(f) == t.mark || slices.ContainsFunc(in.Said, func(e session.Finding) bool { return review.Mark(e) == t.mark && review.Same(e, f) }))
+				(review.Mark(f) == t.mark || slices.ContainsFunc(in.Said,
+					func(e session.Finding) bool { return review.Mark(e) == t.mark && review.Same(e, f) }))
 		})
 		if !t.gone || t.isNo || t.Resolved || again || !s.State.Finished() { //control:threads-that-stay
 			continue

@@ -168,7 +168,7 @@ func inThread(ctx context.Context, h *watch.Heard, s Start) (*watch.Answer, erro
 	if err := h.At.Connect(ctx, h.GitHub, s.Installation); err != nil {
 		return nil, err
 	}
-	begun := func(st *State) { st.Commit = s.Range.To }
+	begun := func(st *State) { st.Commit = s.To }
 	if err := note(fmt.Sprintf("begun in #%d", h.At.Ref.Number), begun); err != nil {
 		return nil, err
 	}

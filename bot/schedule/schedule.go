@@ -121,18 +121,34 @@ func (h localHours) Next(after time.Time) time.Time {
 		if w = h.show.Next(w); w.IsZero() {
 			return w
 		}
-		if is := time.Date(w.Year(), w.Month(), w.Day(), w.Hour(), w.Minute(), 0, 0, h.at); is.After(after) {
+		if is := h.instant(w); is.After(after) {
 			return is
 		}
 	}
 }
 
-// CronFault returns the fault of the cron expression, or "".
-func (e Entry) CronFault() string {
-	if e.Cron == "" {
+// instant returns the time at which the clocks show w. If they skip it, that is the first
+// minute after the gap.
+func (h localHours) instant(w time.Time) time.Time {
+	is := time.Date(w.Year(), w.Month(), w.Day(), w.Hour(), w.Minute(), 0, 0, h.at)
+	_, offset := is.Zone()
+	early := is.Unix() + int64(offset) - w.Unix() // of the clocks at that time
+	if early == 0 {
+		return is
+	}
+	begins, ends := is.ZoneBounds()
+	if early < 0 { //control:skipped-is-right-after
+		return ends
+	}
+	return begins
+}
+
+// CronFault returns the fault of a schedule's cron expression, or "".
+func CronFault(s policy.Schedule) string {
+	if s.Cron == "" {
 		return ""
 	}
-	if _, err := cron.ParseStandard(e.Cron); err != nil {
+	if _, err := cron.ParseStandard(s.Cron); err != nil {
 		return "cron: " + err.Error()
 	}
 	return ""
@@ -143,9 +159,6 @@ func Never(s policy.Schedule) bool {
 	at := Entry{Schedule: s}.times()
 	return at != nil && at.Next(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)).IsZero()
 }
-
-// CronFaultOf returns the fault of a schedule's cron expression, or "".
-func CronFaultOf(s policy.Schedule) string { return Entry{Schedule: s}.CronFault() }
 
 // tooOften reports whether the interval between two upcoming times is below pause.
 func (e Entry) tooOften(pause time.Duration) bool {

@@ -278,6 +278,30 @@ func TestClocksThatChange(t *testing.T) {
 	}
 }
 
+// TestSkippedTimes: a time that the clocks skip is the first minute after the gap.
+func TestSkippedTimes(t *testing.T) {
+	for _, tt := range []struct{ zone, cron, from, want string }{
+		{"America/Sao_Paulo", "0 0 * * *", "2018-11-03T12:00:00-03:00", "2018-11-04T01:00:00-02:00"},
+		{"America/Sao_Paulo", "45 0 * * *", "2018-11-03T12:00:00-03:00", "2018-11-04T01:00:00-02:00"},
+		{"America/Sao_Paulo", "0 0 * * *", "2018-11-04T01:00:00-02:00", "2018-11-05T00:00:00-02:00"},
+		{"America/Sao_Paulo", "0 0,1 * * *", "2018-11-04T01:00:00-02:00", "2018-11-05T00:00:00-02:00"},
+		{"America/Santiago", "0 0 * * 0", "2022-09-10T20:00:00-04:00", "2022-09-11T01:00:00-03:00"},
+		{"Asia/Beirut", "15 0 * * *", "2022-03-26T20:00:00+02:00", "2022-03-27T01:00:00+03:00"},
+		{"Europe/Vienna", "30 2 * * *", "2026-03-28T12:00:00+01:00", "2026-03-29T03:00:00+02:00"},
+		{"Australia/Lord_Howe", "15 2 * * *", "2026-10-03T12:00:00+10:30", "2026-10-04T02:30:00+11:00"},
+		{"Pacific/Apia", "0 12 * * *", "2011-12-29T13:00:00-10:00", "2011-12-31T00:00:00+14:00"}, // a day is skipped
+	} {
+		from, err := time.Parse(time.RFC3339, tt.from)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e := schedule.Entry{Schedule: policy.Schedule{Name: "n", Cron: tt.cron, Zone: tt.zone, Task: "x"}}
+		if got := e.Next(from).Format(time.RFC3339); got != tt.want {
+			t.Errorf("%s in %s after %s is at %s, want %s", tt.cron, tt.zone, tt.from, got, tt.want)
+		}
+	}
+}
+
 // TestManyServers: of servers over one database that look at the same moment one begins
 // what is due.
 func TestManyServers(t *testing.T) {

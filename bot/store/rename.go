@@ -30,6 +30,6 @@ func Rename(ctx context.Context, st Store, from, to string) error {
 		if len(list) < q.Limit {
 			return errors.Join(failed...)
 		}
-		q.Before = list[len(list)-1].Created
+		q.Below = list[len(list)-1].Seq
 	}
 }

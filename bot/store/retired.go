@@ -7,11 +7,11 @@ import (
 
 // Retired deletes finished sessions, and keeps a record of each deletion.
 type Retired interface {
-	// Delete deletes a session with its log and its intents, and keeps d. It fails with
-	// [ErrNotOver] if the session is unfinished, it or its thread is worked on, or a
-	// delivery or an intent waits; with [ErrConflict] if its log does not end as in d;
-	// and with [ErrNotFound].
-	Delete(ctx context.Context, d *Deleted) error
+	// Delete deletes sessions with their logs and intents, all or none, and keeps their
+	// records. It fails with [ErrNotOver] if a session is unfinished, it or its thread is
+	// worked on, or a delivery or an intent waits; with [ErrConflict] if its log does not
+	// end as in its record; and with [ErrNotFound].
+	Delete(ctx context.Context, list ...*Deleted) error
 	// Deleted returns the records of deleted sessions, ordered by session. It omits
 	// sessions with a log that was imported again.
 	Deleted(ctx context.Context) ([]Deleted, error)

@@ -212,7 +212,8 @@ type Sessions interface {
 type Query struct {
 	Repo, Requester string
 	States          []session.Phase
-	Before          time.Time // created before
+	Before          time.Time // created before, by the clock of then
+	Below           int64     // with a smaller [Session.Seq]: the next page of a list; 0 means the first one
 	Limit           int
 
 	Pulls    []int    // sessions with one of these pull requests,
@@ -234,6 +235,7 @@ type Session struct {
 	Status    session.Status `json:"status,omitempty"` // outcome of the last run
 	Pull      int            `json:"pull,omitempty"`   // number of its pull request
 	Data      []byte         `json:"data,omitempty"`   // opaque JSON of the row's owner
+	Seq       int64          `json:"seq,omitempty"`    // increases with each session, whatever the clock says; read only
 	Created   time.Time      `json:"created"`
 	Updated   time.Time      `json:"updated"`
 	Version   int64          `json:"version"`
@@ -248,6 +250,9 @@ type Logs interface {
 	// Log returns the log of session f.Key. Appending needs the fence of a
 	// lease that is still held; a log with epoch 0 can only be read.
 	Log(f Fence) session.Log
+	// Page returns at most limit events of a session with Seq > after, in order. It returns
+	// fewer if their data exceeds [PageBytes]; a single event of any size is a page.
+	Page(ctx context.Context, id string, after int64, limit int) ([]session.Event, error)
 	// Apply makes a change completely or not at all.
 	Apply(ctx context.Context, f Fence, c Change) error
 	// Heads returns the end of each session's log, ordered by session.
@@ -256,6 +261,9 @@ type Logs interface {
 	// events keep their hashes, which are verified.
 	Import(ctx context.Context, id string, events []session.Event) error
 }
+
+// PageBytes limits the data of the events in one [Logs.Page].
+const PageBytes = 1 << 20
 
 // Change is a set of writes in one transaction, all for the fence's session.
 type Change struct {

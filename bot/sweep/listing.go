@@ -69,6 +69,7 @@ func (l Lister) list(ctx context.Context) error {
 		if err := json.Unmarshal(text, &times); err != nil {
 			return fmt.Errorf("read time of the last listing: %w", err)
 		}
+		times.First, times.Last = earlier(times.First, now), earlier(times.Last, now)
 		if err := l.since(ctx, times, latest(times.First, times.Last.Add(-sweepOverlap), now.Add(-sweepReach))); err != nil {
 			return err
 		}
@@ -100,6 +101,15 @@ func (l Lister) since(ctx context.Context, times listed, since time.Time) error 
 		}
 	}
 	return nil
+}
+
+// earlier returns the earlier of a stored time and now: a stored time is later if the clock
+// was set back, and nothing was looked at in between.
+func earlier(stored, now time.Time) time.Time {
+	if stored.After(now) { //control:set-back-clock
+		return now
+	}
+	return stored
 }
 
 func latest(times ...time.Time) time.Time {

@@ -170,10 +170,7 @@ func (s *Sweeper) last(ctx context.Context, now time.Time) (time.Time, error) {
 	if err != nil {
 		return oldest, fmt.Errorf("read time of the last sweep: %w", err)
 	}
-	if at = at.Add(-sweepOverlap); at.After(oldest) {
-		return at, nil
-	}
-	return oldest, nil
+	return latest(oldest, earlier(at, now).Add(-sweepOverlap)), nil
 }
 
 // missing picks one attempt for each undelivered event, oldest first. Deliveries refused

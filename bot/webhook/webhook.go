@@ -108,12 +108,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case errors.As(err, &refused):
 		status, text = refused.status, refused.text
 		h.refusals.warn(
-			ctx,
-			"status",
-			status,
-			"reason",
-			text,
-			"delivery",
+			ctx, "status", status, "reason", text, "delivery",
 			clip(r.Header.Get("X-GitHub-Delivery")),
 			"remote",
 			r.RemoteAddr,
@@ -271,6 +266,7 @@ func (h *Handler) store(ctx context.Context, header http.Header, body []byte) (i
 	case err != nil:
 		return 0, "", fmt.Errorf("parse %s event: %w", event, err)
 	case !wanted:
+		h.Log.InfoContext(ctx, "ignored", "delivery", id, "event", event, "why", "it has no request for the bot")
 		return http.StatusAccepted, "not needed", nil
 	}
 	d.ID, d.Event, d.Payload, d.Received = id, event, payload, h.Now()
@@ -279,6 +275,7 @@ func (h *Handler) store(ctx context.Context, header http.Header, body []byte) (i
 		return 0, "", err
 	}
 	if !stored[0] {
+		h.Log.InfoContext(ctx, "ignored", "delivery", id, "event", event, "thread", d.Thread, "why", "it is known already")
 		return http.StatusAccepted, "known already", nil
 	}
 	return http.StatusAccepted, "stored", nil

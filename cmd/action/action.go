@@ -3,6 +3,7 @@
 // summary, the log and annotations go back to it. It runs no session.
 //
 //	action.go   the environment of a run, and its time limit
+//	model.go    waiting for the model
 //	machine.go  the runner's programs that workspaces see
 //	events.go   events that bring a task
 //	home.go     the thread of a pull request
@@ -44,7 +45,8 @@ type Run struct {
 	Attempt int
 	Temp    string // directory that ends with the job
 
-	KeepDays int // days to keep the ref of a closed thread, 0 means for ever
+	KeepDays  int           // days to keep the ref of a closed thread, 0 means for ever
+	ModelWait time.Duration // for a model's server that does not answer
 
 	began           time.Time
 	Output, Summary string // files that the runner reads, "" if there are none
@@ -119,7 +121,19 @@ func Read(getenv func(string) string) (Run, error) {
 	if r.KeepDays, err = keepDays(in("KEEP-DAYS")); err != nil {
 		wrong = append(wrong, err)
 	}
+	if r.ModelWait, err = modelWait(in("MODEL-WAIT")); err != nil {
+		wrong = append(wrong, err)
+	}
 	return r, errors.Join(wrong...)
+}
+
+// modelWait reads the input model-wait.
+func modelWait(minutes string) (time.Duration, error) {
+	n, err := strconv.ParseFloat(cmp.Or(minutes, "2"), 64)
+	if err != nil || !(n >= 0) {
+		return 0, fmt.Errorf("model-wait: %q is not a number of minutes", minutes)
+	}
+	return time.Duration(min(n, 100*defaultMinutes) * float64(time.Minute)), nil
 }
 
 // defaultMinutes is the default time limit of a job, in minutes.

@@ -104,13 +104,7 @@ func (i *Inbox) Next(ctx context.Context, key string) (*store.Delivery, error) {
 			return d, err
 		}
 		i.Log.WarnContext(
-			ctx,
-			"a waiting event of the ref is not on GitHub, and is left out",
-			"delivery",
-			d.ID,
-			"thread",
-			key,
-			"why",
+			ctx, "a waiting event of the ref is not on GitHub, and is left out", "delivery", d.ID, "thread", key, "why",
 			why,
 		)
 		if err := i.Done(ctx, "not on GitHub: "+why, d.ID); err != nil {

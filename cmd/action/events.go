@@ -16,11 +16,7 @@ import (
 // deliveryEvents are the events that are read like a server's deliveries. With the input task,
 // those without a comment bring a task.
 var deliveryEvents = []string{
-	"issue_comment",
-	"issues",
-	"pull_request",
-	"pull_request_target",
-	"pull_request_review",
+	"issue_comment", "issues", "pull_request", "pull_request_target", "pull_request_review",
 	"pull_request_review_comment",
 }
 
@@ -122,10 +118,7 @@ func (r Run) issueIntro(t *Task) string {
 	if r.Event == "schedule" {
 		return "A scheduled workflow starts this, each time in this issue while it is open. The requester is the last editor of the schedule: `" + t.By.Login + "`."
 	}
-	return "`" + t.By.Login + "` started this by [a run of a workflow](" + r.Server + "/" + r.Repo.Repository() + "/actions/runs/" + strconv.FormatInt(
-		r.ID,
-		10,
-	) + ")."
+	return "`" + t.By.Login + "` started this by [a run of a workflow](" + r.Server + "/" + r.Repo.Repository() + "/actions/runs/" + strconv.FormatInt(r.ID, 10) + ")."
 }
 
 // Begin returns the event of a task in its thread, see [trigger.Task.Event]. A task

@@ -3,11 +3,13 @@ package action
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/ghapp/reads"
 	"github.com/handrail-bot/handrail/bot/store"
@@ -92,6 +94,18 @@ func (h Home) OfCheck(ctx context.Context, ev ghapp.Event) (out []thread.Ref, er
 	return out, nil
 }
 
+// savedWork names the work that a session has on its branch.
+func savedWork(v *session.State) string {
+	switch n := len(v.Files); n {
+	case 0:
+		return "No file was changed so far; the conversation is saved."
+	case 1:
+		return "Its work is saved: 1 changed file on the branch `" + v.Branch + "`."
+	default:
+		return fmt.Sprintf("Its work is saved: %d changed files on the branch `%s`.", n, v.Branch)
+	}
+}
+
 // Follow returns a function that finds new posts in a thread and on the pull request of
 // its session.
 func (r Run) Follow(
@@ -133,14 +147,29 @@ func (r Run) Park(
 	if l, err := kept.Leases.Lease(ctx, at.Key()); err == nil && l.Owner != "" && l.Owner != r.Owner() {
 		return "", nil
 	}
+	events, err := kept.Logs.Log(store.Fence{Key: row.ID}).Events(ctx, 0)
+	if err != nil {
+		return "", err
+	}
+	v, err := session.Fold(events)
+	if err != nil {
+		return "", err
+	}
 	said = "The workflow run was cancelled, so the agent stopped here."
+	var none *NoModel
 	switch {
 	case why == nil:
 		said = "The agent waits for a server that does not answer, so the workflow run ended here."
+	case errors.As(why, &none):
+		said = fmt.Sprintf(
+			"The model's server did not answer for %s, so the workflow run ended here.",
+			none.For.Round(time.Second),
+		)
 	case errors.Is(why, ErrTime):
 		said = "The time of the workflow's job is nearly over, so the agent stopped here."
 	}
-	said += " Its work is saved. The next run in this thread continues it: comment `/agent status` to start one, or `/agent stop` to end the session."
+	said += " " + savedWork(v) +
+		" The next run in this thread continues the session: comment `/agent status` to start one, or `/agent stop` to end it."
 	_, err = c.Perform(
 		ctx,
 		ghapp.Write{Key: "parked-" + r.Owner(), Kind: ghapp.WriteComment, Thread: at, Body: said, First: true},

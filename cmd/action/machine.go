@@ -13,14 +13,8 @@ import (
 // privateVariables are the variables that name the runner's private directories: the event, the
 // outputs, checkouts with a token in their configuration.
 var privateVariables = []string{
-	"HOME",
-	"RUNNER_TEMP",
-	"RUNNER_WORKSPACE",
-	"GITHUB_WORKSPACE",
-	"GITHUB_EVENT_PATH",
-	"GITHUB_OUTPUT",
-	"GITHUB_ENV",
-	"GITHUB_STEP_SUMMARY",
+	"HOME", "RUNNER_TEMP", "RUNNER_WORKSPACE", "GITHUB_WORKSPACE", "GITHUB_EVENT_PATH", "GITHUB_OUTPUT",
+	"GITHUB_ENV", "GITHUB_STEP_SUMMARY",
 }
 
 // system are directories that never count as a tool cache.

@@ -85,7 +85,7 @@ func (r Run) Report(ctx context.Context, w io.Writer, kept store.Store, at threa
 	}
 	here := live.Thread{Ref: at}
 	here.Repo.URL = r.Server + "/" + r.Repo.Repository()
-	err = errors.Join(r.Write(out), r.summarize(live.ProgressText(&here, row, v).Text))
+	err = errors.Join(r.Write(out), r.Summarize(live.ProgressText(&here, row, v).Text))
 	fmt.Fprintf(w, "%s: session %s is %s: %s/issues/%d\n", at.Key(), row.ID, row.State, here.Repo.URL, at.Number)
 	now := slices.ContainsFunc(
 		events,
@@ -97,8 +97,8 @@ func (r Run) Report(ctx context.Context, w io.Writer, kept store.Store, at threa
 	return err
 }
 
-// summarize appends Markdown to the job's summary.
-func (r Run) summarize(markdown string) error {
+// Summarize appends Markdown to the job's summary.
+func (r Run) Summarize(markdown string) error {
 	if r.Summary == "" {
 		return nil
 	}

@@ -18,14 +18,7 @@ func ReadAction(run action.Run, getenv func(string) string) (Server, error) {
 		return cfg, err
 	}
 	cfg.environment(getenv, bad)
-	cfg.Data, cfg.GitHub = filepath.Join(
-		cmp.Or(run.Temp, os.TempDir()),
-		"handrail",
-	), GitHub{
-		API:        run.API,
-		Repository: repo,
-		Token:      run.Token,
-	}
+	cfg.Data, cfg.GitHub = filepath.Join(cmp.Or(run.Temp, os.TempDir()), "handrail"), GitHub{API: run.API, Repository: repo, Token: run.Token}
 	// The secret signs and seals data that only this repository reads. Without a state
 	// key it is guessable; it then only protects the order of the bot's own records.
 	cfg.GitHub.WebhookSecret = cmp.Or(a.StateKey, secret.Value("handrail "+repo))
@@ -34,13 +27,8 @@ func ReadAction(run action.Run, getenv func(string) string) (Server, error) {
 	if a.Ollama != "" || a.BaseURL != "" {
 		cfg.Model.Ollama, cfg.Model.BaseURL = a.Ollama, a.BaseURL
 	}
-	cfg.Workspace, cfg.Policy.Workspace.Image = cmp.Or(
-		a.Workspace,
-		cfg.Workspace,
-	), cmp.Or(
-		a.Image,
-		cfg.Policy.Workspace.Image,
-	)
+	cfg.Workspace = cmp.Or(a.Workspace, cfg.Workspace)
+	cfg.Policy.Workspace.Image = cmp.Or(a.Image, cfg.Policy.Workspace.Image)
 	if cfg.Policy.Workspace.Image != "" && cmp.Or(cfg.Workspace, "auto") == "auto" {
 		cfg.Workspace = "docker" // a named image implies containers
 	}

@@ -42,7 +42,12 @@ type Server struct {
 	Layers   Bases         `yaml:"layers"`
 	Retain   Retention     `yaml:"retention"`
 
+	Dashboard Dashboard `yaml:"dashboard"`
+
 	Workspace string `yaml:"workspace" jsonschema:"description=Where tools run: docker\\, bwrap\\, local\\, unix:SOCKET\\, or auto.,default=auto"`
+
+	// ServerHeaders are the headers of MCP servers at URLs with their values, by server.
+	ServerHeaders map[string]map[string]secret.Value `yaml:"-"`
 
 	source source // of each value
 
@@ -215,7 +220,7 @@ func (c *Server) environment(getenv func(string) string, bad *problems) {
 		into *secret.Value
 	}{
 		{"HANDRAIL_GITHUB_TOKEN", &c.GitHub.Token}, {"HANDRAIL_WEBHOOK_SECRET", &c.GitHub.WebhookSecret},
-		{"HANDRAIL_API_KEY", &c.Model.Key}, {"HANDRAIL_DATABASE", &database}, {"HANDRAIL_LOG_KEY", &c.LogKey},
+		{"HANDRAIL_CLIENT_SECRET", &c.Dashboard.Secret}, {"HANDRAIL_API_KEY", &c.Model.Key}, {"HANDRAIL_DATABASE", &database}, {"HANDRAIL_LOG_KEY", &c.LogKey},
 	} {
 		s, err := Secret(getenv, v.name)
 		bad.add("", err)
@@ -382,6 +387,7 @@ func (c *Server) values(bad *problems) {
 	}
 	c.Quotas.check(bad)
 	c.checkSigning(bad)
+	c.Dashboard.check(bad)
 	bad.add("database", checkDatabase(c.Database))
 	bad.also(c.Model.Check())
 	abs, err := filepath.Abs(c.Data)

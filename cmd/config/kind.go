@@ -26,13 +26,13 @@ type fileKind struct {
 
 var (
 	serverKeys = fileKind{
-		[]string{"listen", "data", "database", "github", "sessions", "quotas", "bases", "layers", "retention", "policy"},
+		[]string{"listen", "data", "database", "dashboard", "github", "sessions", "quotas", "bases", "layers", "retention", "policy"},
 		"\nThis looks like a server's file: check it with `handrail config check --server FILE`.",
 	}
 	repositoryKeys = fileKind{
 		[]string{
 			"models", "mode", "modes", "turns", "auto_approve_commands", "auto_approve_sensitive_edits", "commands", "defaults", "always_ask", "sensitive_files",
-			"approvals", "branch", "budget", "comments", "pull_request", "undo", "push", "triggers", "ci_fix", "schedules", "schedule_limits", "long_running_commands", "setup", "test", "verify",
+			"approvals", "branch", "budget", "comments", "pull_request", "undo", "push", "triggers", "ci_fix", "schedules", "schedule_limits", "long_running_commands", "mcp", "setup", "test", "verify",
 		},
 		"\nThis looks like a repository's .github/agent.yml; in a server's file these keys stand below `policy:`.",
 	}
@@ -96,7 +96,7 @@ func CheckRepositoryFile(name string, data []byte) (policy.Config, *strict.Docum
 func cronFaults(cfg policy.Config) error {
 	var bad strict.Faults
 	for i, s := range cfg.Schedules {
-		if text := schedule.CronFaultOf(s); text != "" {
+		if text := schedule.CronFault(s); text != "" {
 			bad = append(bad, strict.At(strings.TrimPrefix(text, "cron: "), "schedules", i, "cron"))
 		}
 	}

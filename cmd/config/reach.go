@@ -94,9 +94,27 @@ func (c *Server) readReach(bad *problems) {
 	}
 }
 
-// readHeaders reads the values of headers from the environment.
+// readHeaders reads the values of headers from the environment: those for the model's
+// server, and those for MCP servers.
 func (c *Server) readHeaders(getenv func(string) string, bad *problems) {
-	for name, variable := range c.Model.Headers {
+	if len(c.Model.Headers) > 0 {
+		c.Model.Sent = readHeaders(c.Model.Headers, "model.headers", getenv, bad)
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Policy.MCP.Servers)) {
+		if headers := c.Policy.MCP.Servers[name].Headers; len(headers) > 0 {
+			if c.ServerHeaders == nil {
+				c.ServerHeaders = map[string]map[string]secret.Value{}
+			}
+			c.ServerHeaders[name] = readHeaders(headers, "policy.mcp.servers."+name+".headers", getenv, bad)
+		}
+	}
+}
+
+func readHeaders(
+	headers map[string]string, key string, getenv func(string) string, bad *problems,
+) map[string]secret.Value {
+	sent := map[string]secret.Value{}
+	for name, variable := range headers {
 		if !variableName().MatchString(variable) {
 			continue // reported elsewhere without the value, which may be the secret
 		}
@@ -104,10 +122,8 @@ func (c *Server) readHeaders(getenv func(string) string, bad *problems) {
 		if err == nil && value == "" {
 			err = errors.New("for the header " + name + " neither " + variable + " nor " + variable + "_FILE is set")
 		}
-		bad.add("model.headers", err)
-		if c.Model.Sent == nil {
-			c.Model.Sent = map[string]secret.Value{}
-		}
-		c.Model.Sent[name] = value
+		bad.add(key, err)
+		sent[name] = value
 	}
+	return sent
 }

@@ -76,6 +76,22 @@ func TestOwnAuthority(t *testing.T) {
 	}
 }
 
+// TestServerHeaders: the headers of MCP servers have their values in the environment, too.
+func TestServerHeaders(t *testing.T) {
+	t.Parallel()
+	base := "github: {repository: a/b}\nmodel: {name: m}\npolicy: {mcp: {servers: {web: {url: 'https://a.example/mcp', headers: {Authorization: WEB_TOKEN}}}}}\n"
+	env := map[string]string{"HANDRAIL_GITHUB_TOKEN": "t", "HANDRAIL_WEBHOOK_SECRET": "s", "WEB_TOKEN": "Bearer blue"}
+	cfg, err := Read(written(t, base), func(name string) string { return env[name] })
+	if err != nil || cfg.ServerHeaders["web"]["Authorization"].Reveal() != "Bearer blue" {
+		t.Errorf("got %v, %v", cfg.ServerHeaders, err)
+	}
+	env["WEB_TOKEN"] = ""
+	want := "policy.mcp.servers.web.headers: for the header Authorization neither WEB_TOKEN nor WEB_TOKEN_FILE is set"
+	if _, err := Read(written(t, base), func(name string) string { return env[name] }); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("a header without its value: %v, want %q", err, want)
+	}
+}
+
 func TestReachFaults(t *testing.T) {
 	t.Parallel()
 	none := written(t, "no certificate\n")

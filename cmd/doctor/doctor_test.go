@@ -158,7 +158,9 @@ func TestEnterprise(t *testing.T) {
 	}
 	mux := http.NewServeMux()
 	mux.Handle("/api/v3/", http.StripPrefix("/api/v3", httputil.NewSingleHostReverseProxy(to)))
-	mux.HandleFunc("/api/v3/meta", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "{}") })
+	mux.HandleFunc("/api/v3/meta", func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, `{"verifiable_password_authentication": true}`)
+	})
 	site := httptest.NewServer(mux)
 	t.Cleanup(site.Close)
 	c := asApp(gh)

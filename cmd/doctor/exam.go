@@ -179,7 +179,8 @@ func (x *exam) reach(ctx context.Context) (string, bool) {
 	}
 	x.caps = caps
 	f := x.d.Figures
-	f.Tools, f.Thinking, f.Vision, f.ContextLength, f.ContextSet = caps.Tools, caps.Thinking, caps.Vision, caps.ContextLength, caps.ContextSet
+	f.Tools, f.Thinking, f.Vision, f.ContextLength, f.ContextSet = caps.Tools, caps.Thinking, caps.Vision,
+		caps.ContextLength, caps.ContextSet
 	yes := func(name string, has bool) string {
 		if has {
 			return name

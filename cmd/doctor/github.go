@@ -158,18 +158,15 @@ func (c *Config) unanswered(ctx context.Context, err error, clock []Finding) Fin
 			remedy = "Set the clock of this machine first: the signature of an App is valid for minutes."
 		}
 		return wrong("GitHub", remedy, "%v", err)
-	case http.StatusNotFound, http.StatusGone, http.StatusNotAcceptable:
+	case http.StatusOK, http.StatusNotFound, http.StatusGone, http.StatusNotAcceptable:
 		if better, ok := granted.FindEnterpriseAPI(ctx, refused.Address, c.GitHub); ok &&
 			!strings.HasSuffix(strings.TrimRight(refused.Address, "/"), "/api/v3") {
 			return wrong("GitHub", "Set github.api to "+better, "%v: the API of GitHub Enterprise Server is below /api/v3", err)
 		}
 		if g.AppID == 0 {
 			return wrong(
-				"GitHub",
-				"Can the token see it? github.repository is owner/name.",
-				"there is no repository %s for the token (%v)",
-				g.Repository,
-				err,
+				"GitHub", "Can the token see it? github.repository is owner/name.",
+				"there is no repository %s for the token (%v)", g.Repository, err,
 			)
 		}
 		return wrong(

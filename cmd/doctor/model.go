@@ -67,19 +67,13 @@ func (c *Config) abilities(ctx context.Context, name string) []Finding {
 	switch set := c.Server.Model.Context; {
 	case caps.ContextLength > 0 && set > caps.ContextLength:
 		out = wrong(
-			"context",
-			"Set model.context to at most that, or leave it out.",
-			"model.context is %d, and the model was made for %d",
-			set,
-			caps.ContextLength,
+			"context", "Set model.context to at most that, or leave it out.",
+			"model.context is %d, and the model was made for %d", set, caps.ContextLength,
 		)
 	case caps.ContextLength > 0 && caps.ContextLength < minContext:
 		out = wrong(
-			"context",
-			"Choose a model with a longer context.",
-			"the model was made for %d tokens; a session needs %d",
-			caps.ContextLength,
-			minContext,
+			"context", "Choose a model with a longer context.", "the model was made for %d tokens; a session needs %d",
+			caps.ContextLength, minContext,
 		)
 	}
 	return []Finding{out}

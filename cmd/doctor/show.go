@@ -165,6 +165,20 @@ func serverSettings(cfg *config.Server, file string) []setting {
 	return out
 }
 
+// InForce returns the key, the value and the origin of each setting of a server. Origins
+// are variables, lines of its file, or the defaults.
+func InForce(cfg *config.Server) (rows [][]string) {
+	repo := layer{}
+	for _, s := range append(serverSettings(cfg, "line"), repo.settings(cfg, "line")...) {
+		from := s.From
+		if len(s.At) > 0 {
+			from = strings.ReplaceAll(strings.Join(s.At, ", "), "line:", "line ")
+		}
+		rows = append(rows, []string{s.Key, s.Value, from})
+	}
+	return rows
+}
+
 // locationOf returns the location of a server setting: a variable, or a line of the file.
 func locationOf(cfg *config.Server, file, key string) []string {
 	variable, line := cfg.From(key)

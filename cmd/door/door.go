@@ -48,26 +48,8 @@ func JSONLine(w io.Writer, v any) error {
 // commands: enough to find programs and caches, without possible secrets.
 func PlainEnvironment() []string {
 	names := []string{
-		"PATH",
-		"HOME",
-		"USER",
-		"LANG",
-		"LC_ALL",
-		"TERM",
-		"TMPDIR",
-		"TZ",
-		"SHELL",
-		"GOPATH",
-		"GOROOT",
-		"GOCACHE",
-		"GOMODCACHE",
-		"GOFLAGS",
-		"GOPROXY",
-		"JAVA_HOME",
-		"CARGO_HOME",
-		"RUSTUP_HOME",
-		"NVM_DIR",
-		"PYENV_ROOT",
+		"PATH", "HOME", "USER", "LANG", "LC_ALL", "TERM", "TMPDIR", "TZ", "SHELL", "GOPATH", "GOROOT", "GOCACHE",
+		"GOMODCACHE", "GOFLAGS", "GOPROXY", "JAVA_HOME", "CARGO_HOME", "RUSTUP_HOME", "NVM_DIR", "PYENV_ROOT",
 		"VIRTUAL_ENV",
 	}
 	var env []string

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/ci"
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/queue"
@@ -48,7 +49,10 @@ func (c *actionCmd) Run(ctx context.Context, w *console) error {
 	var untold error
 	if errors.As(err, &nothing) {
 		action.Notice.Print(w.raw, nothing.Error())
-		err, untold = nil, run.Write(action.Outputs{State: "none"})
+		err, untold = nil, errors.Join(
+			run.Write(action.Outputs{State: "none"}),
+			run.Summarize("Nothing was done. "+nothing.Error()),
+		)
 	} else {
 		untold = run.Ended(err)
 	}
@@ -101,6 +105,8 @@ func act(ctx context.Context, w *console, run action.Run) (err error) {
 	}
 	ctx, stop := context.WithDeadlineCause(ctx, ends, action.ErrTime)
 	defer stop()
+	ctx, giveUp := context.WithCancelCause(ctx)
+	defer giveUp(nil)
 	cfg, err := config.ReadAction(run, os.Getenv)
 	if err != nil {
 		return door.UsageError{Err: err}
@@ -112,12 +118,19 @@ func act(ctx context.Context, w *console, run action.Run) (err error) {
 	opt.ttl = cmp.Or(opt.ttl, actionLease)
 	opt.sweep, opt.grace = cmp.Or(opt.sweep, time.Second), cmp.Or(opt.grace, 100*time.Millisecond)
 	a := &actor{run: run, turns: action.NewLog(w.raw, w.out)}
-	opt.shown, opt.fault = a.turns.Event, func(err error) { a.fault = err }
+	waits := &action.ModelWait{For: run.ModelWait, GiveUp: giveUp}
+	opt.shown = func(e session.Event) {
+		waits.Event(e)
+		a.turns.Event(e)
+	}
+	opt.away, opt.fault = waits.Failed, func(err error) { a.fault = err }
 	if a.server, w, err = newParts(w, cfg, opt); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, a.closeParts()) }()
-	if a.state, err = run.State(func(ctx context.Context, owner string) (bool, error) { return action.Away(ctx, a.Client, owner) }); err != nil {
+	if a.state, err = run.State(func(ctx context.Context, owner string) (bool, error) {
+		return action.Away(ctx, a.Client, owner)
+	}); err != nil {
 		return err
 	}
 	kept := a.state.Store()
@@ -189,8 +202,17 @@ func (a *actor) take(ctx context.Context, event string) (*store.Delivery, error)
 	if ev.Thread.Same(a.at) { //control:home-of-a-pull-request
 		a.at, err = action.Home{App: a.app, Client: a.Client, Has: a.has}.Of(ctx, ev)
 	}
+	if err != nil {
+		return nil, err
+	}
+	a.state.Use(action.Ref(gitref.Prefix, a.at))
+	if who, why, err := a.bot.TurnsAway(ctx, a.at, event, payload); err != nil {
+		return nil, err
+	} else if why != "" { //control:strangers-write-no-ref
+		return nil, action.Ignored(fmt.Sprintf("%s: %s is not answered: %s.", a.run.Event, who, why))
+	}
 	found.ID, found.Event, found.Payload = fmt.Sprintf("actions-%d-%s", a.run.ID, ghapp.Digest(found.Key)), event, payload
-	return &found, err
+	return &found, nil
 }
 
 // source returns the delivery for the event. An event of a check names no thread: source
@@ -229,15 +251,8 @@ func (a *actor) deliver(ctx context.Context, w *console, d *store.Delivery) erro
 	}
 	all := threadref.Watch{Owner: a.run.Owner(), Within: actionWait, Look: actionPoll, Log: a.log}
 	written := a.lister()
-	written.Said, written.Every = a.run.Follow(
-		ctx,
-		a.Client,
-		a.redactedStore.Sessions,
-		a.at,
-	), min(
-		actionPoll,
-		10*a.opt.sweep,
-	)
+	written.Said = a.run.Follow(ctx, a.Client, a.redactedStore.Sessions, a.at)
+	written.Every = min(actionPoll, 10*a.opt.sweep)
 	while, stop := context.WithCancel(ctx)
 	var beside sync.WaitGroup
 	beside.Go(func() { written.Follow(while) })
@@ -256,9 +271,14 @@ func (a *actor) deliver(ctx context.Context, w *console, d *store.Delivery) erro
 	said, e := a.run.Park(end, a.Client, a.redactedStore, a.at, why)
 	if err = errors.Join(err, e); said != "" {
 		action.Warning.Print(w.raw, said)
+		err = errors.Join(err, a.run.Summarize(said))
 	}
 	if why := a.inbox.Why(d.ID); why != "" {
 		action.Notice.Print(w.raw, a.run.Event+": "+why)
+		err = errors.Join(err, a.run.Summarize("Nothing was done. "+a.run.Event+": "+why))
+	}
+	if errors.As(why, new(*action.NoModel)) {
+		err = errors.Join(err, why)
 	}
 	if a.fault != nil { // the requester was told in the thread
 		action.Fault.Print(w.raw, a.fault.Error())

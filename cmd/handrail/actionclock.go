@@ -28,7 +28,7 @@ func (a *actor) runSchedules(ctx context.Context, w *console, r *serveRunner) er
 		return err
 	}
 	for _, e := range entries {
-		if no := cmp.Or(e.Refused, e.CronFault()); no != "" {
+		if no := cmp.Or(e.Refused, schedule.CronFault(e.Schedule)); no != "" {
 			action.Warning.Print(w.raw, fmt.Sprintf("The schedule %s of .github/agent.yml is not started: %s", e.Name, no))
 		}
 	}

@@ -179,6 +179,7 @@ var controlsOfAgent = []control{
 	{"work-is-wanted", "false", "./agent", "TestWordsAreNoWork"},
 	{"words-without-work", "false", "./agent", "TestFormsThatAreNoCalls"},
 	{"tried-is-not-made", "false", "./agent", "TestCleaningIsWork"},
+	{"an-answer-is-taken", "false", "./agent", "TestProseInTheFilesForm"},
 	{"claims-in-files", "false", "./agent", "TestFilesFormGivesUp"},
 	{"a-review-is-reviewed", "false", "./agent", "TestReadingEnds"},
 	{"reading-ends", "true", "./agent", "TestReadingEnds"},

@@ -24,7 +24,7 @@ type control struct {
 	test     string
 }
 
-var controls = slices.Concat(controlsOfAgent, controlsOfBot, controlsOfReview, []control{
+var controls = slices.Concat(controlsOfAgent, controlsOfBot, controlsOfReview, controlsOfServers, []control{
 	{"redact-addresses", "drop", "./policy/secret", "TestRedactKnownValues"},
 	{"numbered-lines", "false", "./agent", "TestResultsAreCleaned"},
 	{"random-values", "false", "./policy/secret", "TestFromEnvironment"},
@@ -177,6 +177,13 @@ var controls = slices.Concat(controlsOfAgent, controlsOfBot, controlsOfReview, [
 	{"setup-checked-again", `call Confirm "", error(nil)`, "./agent/work", "TestSetUpWaits"},
 	{"setup-of-the-base", `value gitops.BaseWant{Commit: r.j.Task.Base, Rules: rulesOf("", r.set.hidden), Layers: ok && layered.Layers()}`, "./agent/work", "TestSetUpIsOfTheBase"},
 	{"setup-output-redacted", "drop", "./agent/work", "TestSetUpFails"},
+	{"setup-propose-off", "false", "./policy", "TestProposal"},
+	{"setup-proposal-within", "value above.Reach(nil)", "./policy", "TestProposal"},
+	{"setup-once-is-the-operators", "drop", "./policy", "TestProposal"},
+	{"no-network-install", "true", "./agent/work", "TestInstallIsRefused"},
+	{"missing-packages-are-told", "drop", "./cmd/handrail", "TestScripts/run_deps"},
+	{"again-is-the-same-text", "value len(t.again) > 0", "./cmd/terminal", "TestAgain"},
+	{"status-is-for-this-machine", "false", "./cmd/handrail", "TestStatusIsForThisMachine"},
 	{"setup-hidden-stays", "false", "./agent/work", "TestSetUpOnce"},
 	{"setup-leaves-the-base", "false", "./agent/work", "TestSetUpOnce"},
 	{"bounded-trees", "false", "./gitops", "TestFilesLimits"},

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/handrail-bot/handrail/bot/thread"
 	"github.com/handrail-bot/handrail/cmd/door"
 )
 
@@ -25,5 +26,16 @@ func TestDemoFailure(t *testing.T) {
 	}
 	if got := d.remedy(door.ErrFailed); !strings.Contains(got, "--workspace local") {
 		t.Errorf("docker failed: %s", got)
+	}
+}
+
+// An edited comment is shown as its new lines; a count of steps alone is not shown.
+func TestDemoShowsChanges(t *testing.T) {
+	var out strings.Builder
+	d := &demo{w: &console{out: &out}}
+	d.edited(thread.Ref{Number: 1}, "bot", "running\n\n- [ ] a\n- [ ] b\n▸ 1 step", "running\n\n- [x] a\n- [ ] b\n▸ 2 steps")
+	d.edited(thread.Ref{Number: 1}, "bot", "running\n▸ 2 steps", "running\n▸ 3 steps")
+	if want := "┆ #1 bot edits its comment:\n┆ - [x] a\n"; out.String() != want {
+		t.Errorf("shown is\n%s", out.String())
 	}
 }

@@ -108,7 +108,9 @@ func (c *doctorMachineCmd) server(ctx context.Context, w *console) error {
 		report.Findings = append(report.Findings, doctor.Finding{Name: "configuration", OK: true, Detail: c.Config})
 	}
 	d := doctorOf(cfg, inner.log)
-	d.Engines = func(ctx context.Context) []doctor.Finding { return enginesOf(ctx, &inner, cfg) }
+	d.Engines = func(ctx context.Context) []doctor.Finding {
+		return append(enginesOf(ctx, &inner, cfg), mcpServersOf(ctx, cfg)...)
+	}
 	found := d.Examine(ctx)
 	report.OK, report.Findings = report.OK && found.OK, append(report.Findings, found.Findings...)
 	return c.say(w, report)

@@ -35,6 +35,8 @@ var effects = map[string]string{
 	"policy.always_ask": "policy_settings", "policy.sensitive_files.pattern": "TestSensitiveOrder", "policy.sensitive_files.approve": "TestSensitiveOrder",
 	"policy.approvals.by": "serve_approval_review", "policy.approvals.deadline": "TestReviewEndsWithoutTheEdit", "policy.approvals.not_requester": "TestApproverRules", "policy.approvals.approvers": "TestApproverRules",
 	"policy.approvals.bots": "TestTwoBots", "policy.branch": "TestBranch", "policy.long_running_commands": "TestLongRunningCommands",
+	"policy.mcp.servers": "serve_mcp", "policy.mcp.hosts": "TestMCPServersAtURLs", "policy.setup.propose": "TestProposal", "policy.setup.approval": "TestProposal",
+	"dashboard.listen": "TestDashboardActs", "dashboard.url": "TestLogin", "dashboard.client_id": "TestLogin", "dashboard.operators": "TestOperators",
 	"policy.setup.commands": "run_setup", "policy.setup.files": "run_setup", "policy.setup.network": "TestSetUpOnce", "policy.setup.caches": "TestSetUpCaches", "policy.setup.hosts": "TestMergeSetUpHosts", "policy.setup.presets": "TestSetUpReaches",
 
 	"policy.workspace.engine": "TestMerge", "policy.workspace.image": "TestMerge", "policy.workspace.images": "TestMerge", "policy.workspace.pull": "TestPulls", "policy.workspace.toolchains": "TestToolchains", "policy.workspace.network": "TestWalled", "policy.workspace.hosts": "TestReaches", "policy.workspace.presets": "TestReaches", "policy.workspace.inside": "TestReaches", "policy.workspace.paths": "run_paths", "policy.workspace.unlimited": "TestMustLimit",

@@ -2,6 +2,7 @@ package main
 
 import (
 	"log/slog"
+	"net/http"
 	"time"
 
 	"github.com/handrail-bot/handrail/agent"
@@ -15,6 +16,7 @@ import (
 	"github.com/handrail-bot/handrail/cmd/door"
 	"github.com/handrail-bot/handrail/gitops"
 	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/secret"
 )
 
 // engineParts are the parts of an engine that run, serve and the demo choose.
@@ -32,6 +34,7 @@ type engineParts struct {
 	form      llm.Form      // chosen by the operator
 	forms     agent.Forms   // memory of answer forms; nil disables it
 	rules     policy.Config
+	headers   map[string]map[string]secret.Value // of MCP servers at URLs, by server
 	secrets   *secrets
 	log       *slog.Logger
 }
@@ -60,6 +63,9 @@ func newEngine(p engineParts) (*work.Engine, error) {
 		Image:     image.Find,
 		Created:   image.Commands,
 		Log:       p.log,
+		Servers: func(name string, m policy.Server) (http.RoundTripper, error) {
+			return serverTransport(m, p.rules.Workspace.Inside, p.headers[name], p.log)
+		},
 		Egress: func(w policy.Workspace, key string, log *slog.Logger) (workspace.Egress, error) {
 			return egress.New(egress.Config{Key: key, Hosts: w.Reaches(), Inside: w.Inside, Log: log})
 		},
@@ -85,7 +91,8 @@ func (p engineParts) agent(need work.Need) (agent.Config, error) {
 	ws := need.Workspace
 	kit := tools.Config{Files: ws, Search: ws, Shell: ws, Changes: ws, Start: ws, Root: ws.Root(), Name: need.Name}
 	kit.Model, kit.Context, kit.Tests, kit.Shelled = m, p.context, need.Tests, need.Shell
-	kit.Output = need.Output
+	kit.Output, kit.Refuse, kit.Lacks = need.Output, need.Refuse, need.Lacks
+	kit.Servers, kit.Nonce, kit.Answered = need.Servers, need.Nonce, need.Answered
 	kit.Redact = func(text string) string { text, _ = p.secrets.Redactor.Redact(text); return text }
 	kit.LongCommands = need.Rules.LongRunningCommands //control:long-commands
 	out.Tools = builtin.Tools(kit)

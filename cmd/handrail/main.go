@@ -32,24 +32,25 @@ const (
 
 // cli is the command line. Each verb has a file of its own.
 type cli struct {
-	Serve  serveCmd  `cmd:"" help:"Run the bot: take webhooks, work on sessions, answer on GitHub."`
-	Action actionCmd `cmd:"" help:"Work on the event of a GitHub Actions run: the bot without a server."`
+	Serve  serveCmd  `cmd:"" group:"bot" help:"Run the bot: take webhooks, work on sessions, answer on GitHub."`
+	Status statusCmd `cmd:"" group:"bot" help:"Ask a running server how it is."`
+	Action actionCmd `cmd:"" group:"bot" help:"Work on the event of a GitHub Actions run: the bot without a server."`
 	localVerbs
-	Init       setup.Verb             `cmd:"" help:"Create the bot's GitHub App in a browser, and write its configuration."`
-	Demo       demoCmd                `cmd:"" help:"Show a whole story on this machine: no account, no model, no network."`
-	Doctor     doctorCmd              `cmd:"" help:"Check this machine and try a model out."`
+	Init       setup.Verb             `cmd:"" group:"start" help:"Create the bot's GitHub App in a browser, and write its configuration."`
+	Demo       demoCmd                `cmd:"" group:"start" help:"Show a whole story on this machine: no account, no model, no network."`
+	Doctor     doctorCmd              `cmd:"" group:"start" help:"Check this machine and try a model out."`
 	Policy     door.Policy            `cmd:"" help:"Ask the policy for its decision."`
 	Tools      door.Tools             `cmd:"" help:"List, parse and call the agent's tools."`
 	Text       door.Text              `cmd:"" help:"Make texts safe to post, or to read."`
-	Config     doctor.Verbs           `cmd:"" help:"Check a configuration file, show the values in force, print schemas."`
-	Replay     sessions.Replay        `cmd:"" help:"Show a session from its log."`
-	Simulate   simulateCmd            `cmd:"" help:"Show the effect of a GitHub payload, without doing it."`
-	Audit      sessions.Audit         `cmd:"" help:"Check that no log was changed."`
-	Schedule   sessions.ScheduleVerbs `cmd:"" help:"Sessions by the clock: list them, start one."`
-	Sessions   sessions.Verbs         `cmd:"" help:"List, export and import sessions."`
+	Config     doctor.Verbs           `cmd:"" group:"start" help:"Check a configuration file, show the values in force, print schemas."`
+	Replay     sessions.Replay        `cmd:"" group:"work" help:"Show a session from its log."`
+	Simulate   simulateCmd            `cmd:"" group:"start" help:"Show the effect of a GitHub payload, without doing it."`
+	Audit      sessions.Audit         `cmd:"" group:"bot" help:"Check that no log was changed."`
+	Schedule   sessions.ScheduleVerbs `cmd:"" group:"bot" help:"Sessions by the clock: list them, start one."`
+	Sessions   sessions.Verbs         `cmd:"" group:"work" help:"List, export and import sessions."`
 	Version    versionCmd             `cmd:"" help:"Print the version."`
 	Completion terminal.Completion    `cmd:"" help:"Print the script with which a shell completes words of handrail."`
-	Workspaces workspacesCmd          `cmd:"" help:"Make workspaces for a server that runs in another container."`
+	Workspaces workspacesCmd          `cmd:"" group:"bot" help:"Make workspaces for a server that runs in another container."`
 	Toolhost   toolhostCmd            `cmd:"" hidden:"" help:"Serve tools over standard input and output, inside a workspace."`
 
 	flagsOfAll
@@ -57,18 +58,18 @@ type cli struct {
 
 // localVerbs are the verbs for sessions in a clone on this machine.
 type localVerbs struct {
-	Run    runCmd      `cmd:"" help:"Work on a task in a local clone; the result is a branch."`
-	Chat   chatCmd     `cmd:"" help:"Talk with a session in the terminal: one request after the other."`
-	Resume resumeCmd   `cmd:"" help:"Continue a session of run that parked or was interrupted, or add a task."`
-	Diff   local.Diff  `cmd:"" help:"Print the change of a session as a patch."`
-	Apply  local.Apply `cmd:"" help:"Apply the change of a session to your files."`
-	Undo   undoCmd     `cmd:"" help:"Undo the last steps of a session, or of apply."`
+	Run    runCmd      `cmd:"" group:"work" help:"Work on a task in a local clone; the result is a branch."`
+	Chat   chatCmd     `cmd:"" group:"work" help:"Talk with a session in the terminal: one request after the other."`
+	Resume resumeCmd   `cmd:"" group:"work" help:"Continue a session of run that parked or was interrupted, or add a task."`
+	Diff   local.Diff  `cmd:"" group:"work" help:"Print the change of a session as a patch."`
+	Apply  local.Apply `cmd:"" group:"work" help:"Apply the change of a session to your files."`
+	Undo   undoCmd     `cmd:"" group:"work" help:"Undo the last steps of a session, or of apply."`
 }
 
 // flagsOfAll are the flags that every verb has.
 type flagsOfAll struct {
 	ShowVersion versionFlag `name:"version" help:"Print the version."`
-	LogLevel    string      `enum:"debug,info,warn,error" default:"warn" env:"HANDRAIL_LOG_LEVEL" help:"Level of the log on standard error: debug, info, warn or error."`
+	LogLevel    string      `enum:",debug,info,warn,error" default:"" env:"HANDRAIL_LOG_LEVEL" help:"Level of the log on standard error: debug, info, warn or error; info for serve, and warn for other verbs, if unset."`
 }
 
 // console is the part of the process that a verb may use.
@@ -141,6 +142,11 @@ func perform(ctx context.Context, args []string, w *console) (err error) {
 		),
 		kong.Exit(func(n int) { panic(exitRequest(n)) }),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
+		kong.ExplicitGroups([]kong.Group{
+			{Key: "start", Title: "To begin with:"},
+			{Key: "work", Title: "In a clone on this machine:"},
+			{Key: "bot", Title: "As a bot on GitHub:"},
+		}),
 	)
 	if err != nil {
 		return door.UsageError{Err: err}
@@ -156,6 +162,9 @@ func perform(ctx context.Context, args []string, w *console) (err error) {
 		return terminal.UsageErrorOf(k.Model.Node, args, err)
 	}
 	w.logs = terminal.NewLog(w.err)
+	if c.LogLevel == "" && parsed.Command() == "serve" {
+		c.LogLevel = "info"
+	}
 	w.log = w.logs.WithoutShown(logger(w.logs, c.LogLevel))
 	parsed.BindTo(ctx, (*context.Context)(nil))
 	parsed.Bind(w, w.door(), doctor.Of(doctorOf))

@@ -1,12 +1,18 @@
 package main
 
 import (
+	"context"
 	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -119,6 +125,63 @@ func runKey(baseURL string, getenv func(string) string) (secret.Value, error) {
 		return config.Secret(getenv, "OPENAI_API_KEY")
 	}
 	return "", nil
+}
+
+// served returns a function that returns the models of the server, by name; none if it
+// does not answer.
+func (f modelFlags) served(w *console) func(context.Context) []string {
+	return func(ctx context.Context) []string {
+		m := f.model()
+		at, err := m.Address()
+		trusted, wrong := f.authorities()
+		key, noKey := runKey(f.BaseURL, os.Getenv)
+		if errors.Join(err, wrong, noKey) != nil {
+			return nil // the same is told when the model is opened
+		}
+		to := at.JoinPath("models")
+		if m.Of().Name == "ollama" {
+			to = at.JoinPath("api/tags")
+		}
+		ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+		defer cancel()
+		list, err := listModels(ctx, &http.Client{Transport: config.Transport(trusted, nil)}, to, key)
+		if err != nil {
+			w.log.DebugContext(ctx, "models are not listed", "err", err)
+		}
+		return list
+	}
+}
+
+// listModels asks a server for its models, in the form of Ollama or of OpenAI.
+func listModels(ctx context.Context, client *http.Client, at *url.URL, key secret.Value) ([]string, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+	if key != "" {
+		req.Header.Set("Authorization", "Bearer "+key.Reveal())
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	var said struct {
+		Models []struct{ Name string }
+		Data   []struct{ ID string }
+	}
+	if err := json.NewDecoder(io.LimitReader(resp.Body, 4<<20)).Decode(&said); err != nil {
+		return nil, fmt.Errorf("list models: %w", err)
+	}
+	var out []string
+	for _, m := range said.Models {
+		out = append(out, m.Name)
+	}
+	for _, m := range said.Data {
+		out = append(out, m.ID)
+	}
+	slices.Sort(out)
+	return out, nil
 }
 
 // endpoint is a server of models.

@@ -54,18 +54,12 @@ func (s *server) askGitHub(ctx context.Context) error {
 	if address == "" {
 		address = "api.github.com"
 	}
-	switch refused.Status {
-	case http.StatusUnauthorized, http.StatusForbidden:
+	if refused.Status == http.StatusUnauthorized || refused.Status == http.StatusForbidden {
 		return fmt.Errorf("it refuses %s (%w)", key, refused.Err)
-	case http.StatusNotFound, http.StatusGone:
-		return fmt.Errorf(
-			"%s is not the address of its API: check HANDRAIL_GITHUB_API; on GitHub Enterprise Server it ends in /api/v3 (%w)",
-			address,
-			refused.Err,
-		)
 	}
 	return fmt.Errorf(
-		"%s does not answer as GitHub's API does: check HANDRAIL_GITHUB_API and the network (%w)",
+		"%s does not answer as GitHub's API does: check the network, and HANDRAIL_GITHUB_API, "+
+			"which ends in /api/v3 on GitHub Enterprise Server (%w)",
 		address,
 		refused.Err,
 	)
@@ -83,7 +77,8 @@ func (s *server) note(ctx context.Context, key string, err error) {
 	switch {
 	case err == nil:
 		s.watch.Note(ctx, part, nil)
-	case errors.As(err, &refused) && refused.Kind == ghapp.Temporary && refused.Status == http.StatusForbidden && refused.RetryAfter == 0:
+	case errors.As(err, &refused) && refused.Kind == ghapp.Temporary && refused.Status == http.StatusForbidden &&
+		refused.RetryAfter == 0:
 		s.watch.Note(ctx, part, fmt.Errorf("GitHub gives the App no access; it may be suspended (%w)", refused.Err))
 	case fault.Temporary(err):
 		s.watch.Soon()

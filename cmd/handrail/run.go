@@ -10,8 +10,10 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/handrail-bot/handrail/agent/layer"
 	"github.com/handrail-bot/handrail/agent/llm"
 	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/agent/work"
 	"github.com/handrail-bot/handrail/cmd/action"
 	"github.com/handrail-bot/handrail/cmd/config"
 	"github.com/handrail-bot/handrail/cmd/door"
@@ -30,8 +32,11 @@ type localFlags struct {
 	Turns     *int   `help:"Turn limit; the mode's own otherwise. For a resumed session, additional turns."`
 	Workspace string `enum:",auto,docker,bwrap,local" default:"" help:"Where tools run: docker, bwrap, or local (no wall). auto, which a new session takes, is docker, then bwrap."`
 	Image     string `help:"Container image for docker."`
+	Deps      string `enum:",clone,setup,none" default:"" help:"Packages that the repository needs: clone shows those of the clone, read-only; setup installs them for sessions, after an approval; none. On a terminal it asks, once."`
 	modelFlags
 	tuneFlags
+
+	watched bool // show the session in a browser
 }
 
 // beginFlags are the flags of a new session.
@@ -45,19 +50,20 @@ type runCmd struct {
 	Task    string   `short:"t" help:"The task; - reads standard input."`
 	Picture []string `type:"path" sep:"none" help:"Picture for a model that can see; may be given several times."`
 	Session string   `help:"Continue a session, as handrail resume does."`
+	Watch   bool     `help:"Show the session in a browser, with buttons: prints an address that works once."`
 	beginFlags
 	localFlags
 }
 
 type resumeCmd struct {
-	Session string `arg:"" help:"Session to continue."`
+	Session string `arg:"" optional:"" help:"Session to continue; the last one otherwise."`
 	Task    string `short:"t" help:"A further task; - reads standard input."`
 	Mode    string `help:"Mode for --task."`
 	localFlags
 }
 
 type undoCmd struct {
-	Session string `arg:"" help:"Session of handrail run."`
+	Session string `arg:"" optional:"" help:"Session of handrail run; the last one otherwise."`
 	Steps   int    `default:"1" help:"Number of the session's last steps to undo on its branch."`
 	Redo    bool   `help:"Redo them."`
 	Applied bool   `help:"Undo handrail apply in your files; the branch stays."`
@@ -65,9 +71,12 @@ type undoCmd struct {
 }
 
 // Run undoes the last steps of a session, or its application to the files.
-func (c *undoCmd) Run(ctx context.Context, w *console) error {
+func (c *undoCmd) Run(ctx context.Context, w *console) (err error) {
 	if c.Applied {
 		return local.Unapply(ctx, w.out, c.Session, c.Repo)
+	}
+	if c.Session, err = local.OrLast(ctx, c.Session); err != nil {
+		return err
 	}
 	wish := c.wish(w, beginFlags{})
 	wish.Session, wish.TakeBack = c.Session, &session.TakeBack{Do: session.Undo, N: c.Steps}
@@ -94,6 +103,7 @@ func (c *runCmd) Run(ctx context.Context, w *console) error {
 	if wish.Images, err = local.Pictures(c.Picture); err != nil {
 		return err
 	}
+	c.watched = c.Watch
 	return c.work(ctx, w, wish)
 }
 
@@ -101,6 +111,9 @@ func (c *runCmd) Run(ctx context.Context, w *console) error {
 func (c *resumeCmd) Run(ctx context.Context, w *console) error {
 	task, err := taskText(w, c.Task)
 	if err != nil {
+		return err
+	}
+	if c.Session, err = local.OrLast(ctx, c.Session); err != nil {
 		return err
 	}
 	wish := c.wish(w, beginFlags{Mode: c.Mode})
@@ -133,6 +146,7 @@ func (c *localFlags) wish(w *console, b beginFlags) local.Wish {
 		Include: b.IncludeChanges,
 		Person:  terminal.IsPerson(w.in) && !c.Yes,
 		Check:   c.hasModel(w),
+		Models:  c.served(w),
 		Clone: session.Clone{
 			Workspace: c.Workspace,
 			Image:     c.Image,
@@ -184,6 +198,14 @@ func (c *localFlags) work(ctx context.Context, w *console, wish local.Wish) (err
 		return err
 	}
 	defer func() { err = errors.Join(err, end()) }()
+	if c.watched {
+		var page *watched
+		ctx, page, err = watch(ctx, w, s)
+		defer func() { err = errors.Join(err, page.close(context.WithoutCancel(ctx))) }()
+		if err != nil {
+			return err
+		}
+	}
 	out, err := s.Work(ctx, e)
 	if err == nil && !local.Succeeded(out) {
 		err = door.ErrFailed
@@ -249,6 +271,9 @@ func (c *localFlags) engine(
 	if err != nil {
 		return out, nil, errors.Join(err, end())
 	}
+	if set, err = s.Packages(ctx, c.Deps, ws.Name(), set, assemblerOf(set)); err != nil {
+		return out, nil, errors.Join(err, end())
+	}
 	out.Workspace = ws.Name()
 	out.Engine, err = newEngine(engineParts{
 		dir: filepath.Join(
@@ -274,6 +299,14 @@ func (c *localFlags) engine(
 		err = errors.Join(err, end())
 	}
 	return out, end, err
+}
+
+// assemblerOf returns the function that makes a layer of directories.
+func assemblerOf(set work.SetUps) func(context.Context, []layer.Part) (string, func(), error) {
+	if s, ok := set.Layers.(*layer.Store); ok {
+		return s.Assemble
+	}
+	return nil
 }
 
 // basesDir returns the user's cache directory for the files of commits, or one below

@@ -174,10 +174,7 @@ func (r *serveRunner) Run(ctx context.Context, w bot.Work) (session.Outcome, err
 	if err != nil {
 		return session.Outcome{}, err
 	}
-	seat := r.seats.Run(func(before int) {
-		r.log.InfoContext(ctx, "session waits for the model", "session", w.Task.Session, "before", before)
-		w.Waiting(before)
-	})
+	seat := r.seats.Run(func(before int) { r.queued(ctx, w, before) })
 	defer seat.Leave() //control:seat-given-back
 	onto := standard
 	if w.Thread.Pull != nil {
@@ -206,17 +203,13 @@ func (r *serveRunner) Run(ctx context.Context, w bot.Work) (session.Outcome, err
 			of := reader.New(w.Thread.Client, w.Thread.Ref, local.Hides(m))
 			c.Tools = append(c.Tools, github.Tools(of, w.Task.Nonce)...)
 			c.Tools = append(c.Tools, reader.Board{Reader: of, Session: w.Task.Session, Log: w.Log, Send: w.Post}.Tools()...)
-			c.Tools = append(
-				c.Tools,
-				of.Waiting(reader.Wait{Log: w.Log, Now: time.Now, Green: w.SawGreen, Limits: rules.CIFix}, w.Task.Nonce),
-			)
+			wait := reader.Wait{Log: w.Log, Now: time.Now, Green: w.SawGreen, Limits: rules.CIFix}
+			c.Tools = append(c.Tools, of.Waiting(wait, w.Task.Nonce))
 		},
 		ReviewBranch: func(request string) string { return approval.ReviewBranch(w.Thread.Ref, request) },
 		Inbox:        w.Inbox,
 		Shown: work.Shown{
-			OnEvent:  w.OnEvent,
-			OnOutput: w.OnOutput,
-			OnSetup:  w.OnSetup,
+			OnEvent: w.OnEvent, OnLive: r.pages.live(w.Task.Session), OnOutput: w.OnOutput, OnSetup: w.OnSetup,
 		},
 		Shares:        w.Shares,
 		RulesAt:       rulesAt,
@@ -233,11 +226,21 @@ func (r *serveRunner) Run(ctx context.Context, w bot.Work) (session.Outcome, err
 		err = fault.UserError{Text: render.NoImage(name)} //control:no-image-is-told
 	}
 	away := &session.Away{}
-	if w.Task.Model == r.cfg.Model.Name && errors.As(err, &away) &&
-		away.For == session.PhaseWaitingModel { // the watch asks for this model only
-		r.watch.NoteOutage(ctx, "model", err)
+	if errors.As(err, &away) && away.For == session.PhaseWaitingModel {
+		if w.Task.Model == r.cfg.Model.Name { // the watch asks for this model only
+			r.watch.NoteOutage(ctx, "model", err)
+		}
+		if r.opt.away != nil {
+			r.opt.away(away.Err)
+		}
 	}
 	return out, err
+}
+
+// queued tells how many sessions are before this one at the model.
+func (r *serveRunner) queued(ctx context.Context, w bot.Work, before int) {
+	r.log.InfoContext(ctx, "session waits for the model", "session", w.Task.Session, "before", before)
+	w.Waiting(before)
 }
 
 // approvalFacts returns the current facts outside of the workspace that an approval

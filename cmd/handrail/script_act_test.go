@@ -72,7 +72,7 @@ func needsAct(t *testing.T, mode actMode) *actRunner {
 		t.Skip("it runs where HANDRAIL_REQUIRE_ENGINES has act: workflows take a minute")
 	}
 	if _, err := exec.LookPath("act"); err != nil {
-		missing(t, "act", "%v: .ci/setup --full installs it", err)
+		missing(t, "act", "%v: .ci/setup --workflows installs it", err)
 	}
 	if err := exec.CommandContext(t.Context(), "docker", "image", "inspect", containerImage).Run(); mode == inContainer && err != nil {
 		missing(t, "act", "%s: %v: .ci/workspace-image makes it", containerImage, err)

@@ -45,6 +45,8 @@ type stage struct {
 	workflows    *runner
 	begun        *beginning // handrail init
 	act          *actRunner // that runs workflows; nil for the action alone
+
+	breaks func(route string) ghcheck.Break // of GitHub's answers; nil for none
 }
 
 type stageKey struct{}
@@ -128,7 +130,7 @@ func storyServe() int {
 	defer stop()
 	return execute(ctx, append([]string{"serve"}, os.Args[1:]...), &console{
 		in: os.Stdin, out: os.Stdout, err: os.Stderr, version: "test",
-		options: serverOptions{unlimited: true, spacing: -1, settle: 100 * time.Millisecond, every: 50 * time.Millisecond, ttl: 5 * time.Second, sweep: 100 * time.Millisecond, missed: 500 * time.Millisecond, watch: 600 * time.Millisecond},
+		options: serverOptions{unlimited: true, spacing: -1, again: 50 * time.Millisecond, settle: 100 * time.Millisecond, every: 50 * time.Millisecond, ttl: 5 * time.Second, sweep: 100 * time.Millisecond, missed: 500 * time.Millisecond, watch: 600 * time.Millisecond},
 	})
 }
 
@@ -154,6 +156,7 @@ func (s *stage) open(ts *testscript.TestScript, args []string) error {
 	if err := s.gh.Start(); err != nil {
 		return err
 	}
+	s.gh.SetBreaks(s.breaks)
 	s.names = newNames(s.gh.URL())
 	ts.Defer(func() {
 		s.noModelsWords(ts)

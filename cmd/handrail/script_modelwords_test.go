@@ -55,7 +55,7 @@ func leaked(timeline []session.Moment, read, others string) (out []string) {
 		switch m := m.(type) {
 		case *session.Note:
 			switch m.Kind {
-			case session.NoteTookBack, session.NoteContext:
+			case session.NoteTookBack, session.NoteContext, session.NoteServers:
 				others += "\n\n" + m.Text
 			case session.NoteConflicts, session.NoteSetUp, session.NotePaths:
 				first, rest, _ := strings.Cut(m.Text, "\n")

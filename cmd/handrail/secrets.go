@@ -40,9 +40,13 @@ func serverSecrets(c config.Server) (*secrets, error) {
 		c.GitHub.Token,
 		c.Model.Key,
 		c.LogKey,
+		c.Dashboard.Secret,
 		secret.Value(c.GitHub.Key),
 	)
 	list = append(list, slices.Collect(maps.Values(c.Model.Sent))...)
+	for _, headers := range c.ServerHeaders {
+		list = append(list, slices.Collect(maps.Values(headers))...) //control:mcp-tokens-known
+	}
 	if _, rest, ok := strings.Cut(c.Database, "://"); ok {
 		if user, _, ok := strings.Cut(rest, "@"); ok {
 			_, password, _ := strings.Cut(user, ":")

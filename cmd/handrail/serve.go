@@ -47,6 +47,14 @@ func (c *serveCmd) Run(ctx context.Context, w *console) error {
 	look, enough := context.WithCancel(ctx)
 	defer enough()
 	s.wait.Go(func() { s.logUnmet(look) })
+	w.log.InfoContext(ctx, "started", "version", w.version, "address", s.url(), "workspace", s.workspace, "model", cfg.Model.Name)
+	s.wait.Go(func() {
+		if login, err := s.app.Self(look); err == nil {
+			w.log.InfoContext(look, "connected", "as", login, "github", cfg.GitHub.API)
+		} else if look.Err() == nil {
+			w.log.WarnContext(look, "not connected", "github", cfg.GitHub.API, "err", err)
+		}
+	})
 	fmt.Fprintf(
 		w.out,
 		"handrail %s listens on %s (workspace %s, model %s)\n",
@@ -75,14 +83,13 @@ func (c *serveCmd) getenv(name string) string {
 	return os.Getenv(name)
 }
 
-// check returns an error unless a running server is healthy. It is the health check of a
-// container.
-func (c *serveCmd) check(ctx context.Context) error {
+// address returns the address at which this machine reaches a running server.
+func (c *serveCmd) address() (string, error) {
 	listen := c.getenv("HANDRAIL_LISTEN")
 	if listen == "" && c.File != "" {
 		cfg, err := config.Read(c.File, c.getenv)
 		if err != nil {
-			return door.UsageError{Err: err}
+			return "", door.UsageError{Err: err}
 		}
 		listen = cfg.Listen
 	}
@@ -91,17 +98,27 @@ func (c *serveCmd) check(ctx context.Context) error {
 	}
 	host, port, err := net.SplitHostPort(listen)
 	if err != nil {
-		return door.Usage("--listen %q: %w", listen, err)
+		return "", door.Usage("--listen %q: %w", listen, err)
 	}
 	if host == "" || host == "0.0.0.0" || host == "::" {
 		host = "127.0.0.1"
+	}
+	return net.JoinHostPort(host, port), nil
+}
+
+// check returns an error unless a running server is healthy. It is the health check of a
+// container.
+func (c *serveCmd) check(ctx context.Context) error {
+	at, err := c.address()
+	if err != nil {
+		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	req, err := http.NewRequestWithContext(
 		ctx,
 		http.MethodGet,
-		"http://"+net.JoinHostPort(host, port)+"/readyz/deliveries",
+		"http://"+at+"/readyz/deliveries",
 		nil,
 	)
 	if err != nil {
@@ -109,12 +126,12 @@ func (c *serveCmd) check(ctx context.Context) error {
 	}
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
-		return fmt.Errorf("ask %s: %w", listen, err)
+		return fmt.Errorf("ask %s: %w", at, err)
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
 		why, _ := io.ReadAll(io.LimitReader(resp.Body, 4<<10)) // on failure the status has to suffice
-		return fmt.Errorf("the server on %s is not ready: %s\n%s", listen, resp.Status, strings.TrimSpace(string(why)))
+		return fmt.Errorf("the server on %s is not ready: %s\n%s", at, resp.Status, strings.TrimSpace(string(why)))
 	}
 	return nil
 }
@@ -126,13 +143,7 @@ func (s *server) logUnmet(ctx context.Context) {
 	for _, f := range d.Quick(ctx) {
 		if !f.OK && ctx.Err() == nil {
 			s.log.WarnContext(
-				ctx,
-				"something that the server needs is not as it should be",
-				"what",
-				f.Name,
-				"is",
-				f.Detail,
-				"remedy",
+				ctx, "something that the server needs is not as it should be", "what", f.Name, "is", f.Detail, "remedy",
 				f.Remedy,
 			)
 		}

@@ -66,9 +66,11 @@ type serverOptions struct {
 	login     string                        // of the bot, if GitHub cannot be asked for it
 	owner     string                        // of leases; empty generates a unique name
 	shown     func(session.Event)           // receives the events of sessions
-	fault     func(error)                   // receives faults of configurations and workspaces; nil makes workspaces required
-	machine   *workspace.Machine            // the runner's parts that workspaces see
-	spare     *workspace.Machine            // this machine's parts that containers see if their image is missing
+	away      func(error)                   // receives each failure to reach a session's model; may be nil
+	// receives faults of configurations and workspaces; nil makes workspaces required
+	fault   func(error)
+	machine *workspace.Machine // the runner's parts that workspaces see
+	spare   *workspace.Machine // this machine's parts that containers see if their image is missing
 }
 
 // server is the whole bot in one process.
@@ -95,6 +97,10 @@ type server struct {
 	opt           serverOptions
 	bot           *bot.Bot
 	redactedStore store.Store
+	pages         *board // the dashboard; nil without one
+	told          *deliveryLog
+	version       string
+	since         time.Time // of the start
 }
 
 // newServer connects the parts. Nothing runs before start.
@@ -115,7 +121,10 @@ func newServer(ctx context.Context, w *console, cfg config.Server, opt serverOpt
 	if err != nil {
 		return s, err
 	}
-	return s, s.newQueue(r, s.store.River)
+	if err := s.newQueue(r, s.store.River); err != nil {
+		return s, err
+	}
+	return s, s.newPages()
 }
 
 // newParts returns a server without a store. Its console logs no secrets.
@@ -127,7 +136,14 @@ func newParts(w *console, cfg config.Server, opt serverOptions) (*server, *conso
 	inner := *w
 	inner.options = opt
 	inner.log = secret.Logger(w.log, known.Redactor)
-	return &server{cfg: cfg, log: inner.log, secrets: known, failed: make(chan error, 1), opt: opt}, &inner, nil
+	return &server{
+		cfg:     cfg,
+		log:     inner.log,
+		secrets: known,
+		failed:  make(chan error, 1),
+		opt:     opt,
+		version: w.version,
+	}, &inner, nil
 }
 
 // build makes all parts that need the store.
@@ -165,9 +181,14 @@ func (s *server) build(ctx context.Context, w *console, kept store.Store) (*serv
 	}
 	s.redactedStore = kept
 	s.redactedStore.Logs = redactedLogs{anchor.Logs{Logs: kept.Logs, Meta: kept.Meta, Key: known.signing}, known.Redactor}
+	if s.cfg.Dashboard.Listen != "" {
+		s.redactedStore.Logs = watchedLogs{s.redactedStore.Logs, func(id string) { s.pages.grown(id) }}
+	}
 	if s.opt.wrap != nil {
 		s.redactedStore = s.opt.wrap(s.redactedStore)
 	}
+	s.told = newDeliveryLog(w.log)
+	s.redactedStore = s.told.of(s.redactedStore)
 	r := &serveRunner{server: s, clients: map[string]*ghapp.Client{}}
 	if s.git, err = gitops.New(gitops.Config{Dir: filepath.Join(cfg.Data, "mirrors"), Partial: cfg.GitHub.PartialClone == nil || *cfg.GitHub.PartialClone, Auth: r.auth, Log: w.log, HTTP: outbox.Fenced{Next: s.transport(0)}}); err != nil {
 		return nil, err
@@ -320,6 +341,7 @@ func (s *server) openEngine(ctx context.Context, w *console) error {
 		maxTokens: s.cfg.Model.MaxTokens,
 		longest:   time.Duration(s.cfg.Model.AnswerTime),
 		rules:     s.cfg.Policy,
+		headers:   s.cfg.ServerHeaders,
 		secrets:   s.secrets,
 		log:       w.log,
 		form:      s.cfg.Model.Answers(),
@@ -352,11 +374,12 @@ func (s *server) start(ctx context.Context) error {
 	mux.HandleFunc("/healthz", func(w http.ResponseWriter, _ *http.Request) { answer(w, http.StatusOK, "ok") })
 	mux.HandleFunc("/readyz", s.readyz)
 	mux.HandleFunc("/readyz/deliveries", s.readyz)
+	mux.HandleFunc("/status", s.status)
 	l, err := net.Listen("tcp", s.cfg.Listen)
 	if err != nil {
 		return fmt.Errorf("listen on %s: %w", s.cfg.Listen, err)
 	}
-	s.addr = l.Addr()
+	s.addr, s.since = l.Addr(), time.Now()
 	s.http = &http.Server{
 		Handler:           mux,
 		ReadHeaderTimeout: 10 * time.Second,
@@ -375,13 +398,14 @@ func (s *server) start(ctx context.Context) error {
 		}
 	})
 	s.startLoops(ctx, keeper)
-	return nil
+	return s.startPages()
 }
 
 // startLoops starts the loops that run beside the queue.
 func (s *server) startLoops(ctx context.Context, keeper *records.Keeper) {
 	ctx, s.stop = context.WithCancel(context.WithoutCancel(ctx))
 	s.wait.Go(func() { s.watch.Run(ctx) })
+	s.wait.Go(func() { s.follow(ctx) })
 	s.wait.Go(func() {
 		if err := watchers.Read(ctx, s.redactedStore, s.cfg.GitHub.Served()...); err != nil && ctx.Err() == nil {
 			s.log.ErrorContext(ctx, "schedules are not read", "err", err)
@@ -460,7 +484,7 @@ func (s *server) close(ctx context.Context) error {
 		if s.stop != nil {
 			s.stop()
 		}
-		errs = append(errs, s.http.Shutdown(ctx), s.queue.Drain(ctx))
+		errs = append(errs, s.pages.close(ctx), s.http.Shutdown(ctx), s.queue.Drain(ctx))
 		s.wait.Wait()
 	}
 	return errors.Join(append(errs, s.closeParts())...)

@@ -37,7 +37,8 @@ func (c *simulateCmd) Run(ctx context.Context, w *console) error {
 	if err != nil {
 		return door.UsageError{Err: err}
 	}
-	in.Server, in.Model, in.Repositories, in.Apps = server.Policy, server.Model.Name, server.GitHub.Served(), server.GitHub.Apps
+	in.Server, in.Model, in.Repositories, in.Apps = server.Policy, server.Model.Name, server.GitHub.Served(),
+		server.GitHub.Apps
 	if c.RepositoryConfig != "" {
 		data, err := os.ReadFile(c.RepositoryConfig)
 		if err == nil {

@@ -24,8 +24,10 @@ import (
 
 // Clone implements [bot.Clone].
 type Clone struct {
-	Mirror func(ctx context.Context, at live.Thread) (*gitops.Mirror, error)          // returns the updated mirror of the thread's repository
-	Rules  func(ctx context.Context, m *gitops.Mirror) (cfg policy.Config, err error) // returns the repository's configuration
+	// returns the updated mirror of the thread's repository
+	Mirror func(ctx context.Context, at live.Thread) (*gitops.Mirror, error)
+	// returns the repository's configuration
+	Rules func(ctx context.Context, m *gitops.Mirror) (cfg policy.Config, err error)
 }
 
 // Commands implements [bot.Clone].

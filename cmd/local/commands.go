@@ -57,12 +57,7 @@ func lineCommand(line string) (name, rest string, ok bool) {
 		return "", "", false
 	}
 	name, rest, _ = strings.Cut(line[1:], " ")
-	return strings.ToLower(
-			name,
-		), strings.TrimSpace(
-			rest,
-		), name != "" &&
-			!strings.Contains(name, "/") // a path is not a command
+	return strings.ToLower(name), strings.TrimSpace(rest), name != "" && !strings.Contains(name, "/") // a path is not a command
 }
 
 // commandWords returns all commands, with their slash.

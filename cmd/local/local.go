@@ -2,6 +2,7 @@
 // how its result is used. The caller supplies the engine.
 //
 //	local.go   begin or continue, and work; start reading here
+//	watch.go   answers that come from a browser
 //	branch.go  the branch for the result
 //	files.go   the user's checked out files
 //	result.go  the verbs for the result: diff and apply
@@ -15,7 +16,9 @@ import (
 	"os"
 	"os/user"
 	"path/filepath"
+	"strings"
 
+	"github.com/handrail-bot/handrail/agent"
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/agent/work"
 	"github.com/handrail-bot/handrail/cmd/door"
@@ -23,6 +26,7 @@ import (
 	"github.com/handrail-bot/handrail/cmd/worktree"
 	"github.com/handrail-bot/handrail/gitops"
 	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
 // Wish is a request from the command line.
@@ -39,8 +43,19 @@ type Wish struct {
 	Person  bool          // the user can answer questions
 	// Check returns an error if a new session cannot use the model; nil skips the check.
 	Check func(ctx context.Context, model string) error
+	// Models returns the models of the server, for a request that names none; nil if the
+	// server cannot be asked.
+	Models func(ctx context.Context) []string
 	// TakeBack undoes or redoes checkpoints of the session; nil leaves them.
 	TakeBack *session.TakeBack
+}
+
+// Watch shows a session in a browser while it runs.
+type Watch struct {
+	Desk  *Desk
+	Alone bool // the terminal has no user to ask
+	Live  func(agent.Live)
+	Event func()
 }
 
 // Session is a session that this process works on. The caller must close it.
@@ -54,8 +69,11 @@ type Session struct {
 	term *terminal.Terminal
 	end  session.Outcome // of the last run
 
-	begun bool
-	idle  bool // the session is done, and the wish adds nothing
+	begun  bool
+	person bool // there is a user to ask
+	idle   bool // the session is done, and the wish adds nothing
+
+	watch *Watch // nil without a browser
 
 	published string // last commit of a session that goes on; "" for a new one
 }
@@ -63,7 +81,8 @@ type Session struct {
 // Open begins a session, or continues one.
 func Open(ctx context.Context, term *terminal.Terminal, w Wish) (s *Session, err error) {
 	s = &Session{
-		term: term,
+		person: w.Person,
+		term:   term,
 		Task: session.Task{
 			Session: w.Session,
 			Text:    w.Text,
@@ -168,6 +187,15 @@ func (s *Session) begin(ctx context.Context, w Wish, tree worktree.Tree) error {
 	}
 	if s.Rules, err = s.rules(ctx, head); err != nil {
 		return err
+	}
+	if w.With.Model == "" && s.Rules.Model == "" && w.Models != nil {
+		switch list := w.Models(ctx); {
+		case len(list) == 1:
+			w.With.Model = list[0]
+			s.term.Say("The only model of the server is taken: %s", untrusted.EscapeLine(list[0]))
+		case len(list) > 1:
+			return door.Usage("name a model with --model: the server has %s", untrusted.EscapeLine(strings.Join(list, ", ")))
+		}
 	}
 	with, note, err := door.Choose(s.Rules, w.With)
 	if err != nil {
@@ -287,10 +315,33 @@ func (s *Session) adopt(ctx context.Context, state *session.State, asked string)
 	return s.log.Append(ctx, events...)
 }
 
+// maxShown is the size in bytes of a change up to which it is shown.
+const maxShown = 256 << 10
+
 // Engine is an engine with the name of its workspace.
 type Engine struct {
 	*work.Engine
 	Workspace string
+}
+
+// Show shows the session in a browser from now on.
+func (s *Session) Show(w *Watch) { s.watch = w }
+
+// Log returns the session's log.
+func (s *Session) Log() session.Log { return s.log }
+
+// shown returns the places that show the session.
+func (s *Session) shown() (agent.Approver, work.Shown) {
+	to := work.Shown{OnEvent: s.term.Event, OnLive: s.term.Live, OnOutput: s.term.Printed, OnSetup: s.term.Setup}
+	if s.watch == nil {
+		return s.term, to
+	}
+	to.OnEvent = func(e session.Event) { s.term.Event(e); s.watch.Event() }
+	to.OnLive = func(l agent.Live) { s.term.Live(l); s.watch.Live(l) }
+	if s.watch.Alone {
+		return both{nil, s.watch.Desk}, to
+	}
+	return both{s.term, s.watch.Desk}, to
 }
 
 // Work runs the session until it ends or parks, prints its events, and returns its
@@ -304,17 +355,25 @@ func (s *Session) Work(ctx context.Context, e Engine) (session.Outcome, error) {
 		s.term.Header(s.Task, e.Workspace)
 	}
 	s.begun = true
+	s.term.Patches(func(commit, parent string) string {
+		text, _, err := s.repo.Diff(ctx, parent, commit, gitops.DiffOptions{MaxBytes: maxShown})
+		if err != nil {
+			return "" // only a picture: the branch has the change
+		}
+		return text
+	})
 	s.term.Begin(before)
 	defer s.term.End()
+	approver, shown := s.shown()
 	s.end, err = e.Run(ctx, work.Job{
 		Task:     s.Task,
 		RulesAt:  s.Task.Base,
 		Log:      s.log,
 		Repo:     s.repo,
 		Name:     filepath.Base(s.Task.Clone.Path),
-		Approver: s.term,
+		Approver: approver,
 		Commits:  work.Commits{Author: agentFor(s.by), Committer: s.by},
-		Shown:    work.Shown{OnEvent: s.term.Event, OnLive: s.term.Live, OnOutput: s.term.Printed, OnSetup: s.term.Setup},
+		Shown:    shown,
 	})
 	s.term.End()
 	if err != nil {
@@ -337,6 +396,9 @@ func (s *Session) Work(ctx context.Context, e Engine) (session.Outcome, error) {
 		return s.end, err
 	}
 	s.published, s.Task.Branch = state.Published, state.Branch
+	if s.end.Status == session.StatusInterrupted { // it recorded no end
+		s.end.Files, s.end.Commit = state.Files, state.Published
+	}
 	s.term.LeftOut(state.LeftOut)
 	s.term.Outcome(s.Task, s.end)
 	return s.end, nil

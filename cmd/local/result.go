@@ -15,7 +15,7 @@ import (
 
 // Diff is `handrail diff`.
 type Diff struct {
-	Session string `arg:"" help:"Session of handrail run."`
+	Session string `arg:"" optional:"" help:"Session of handrail run; the last one otherwise."`
 	Repo    string `type:"path" help:"The clone, if it is no longer the session's own."`
 }
 
@@ -24,7 +24,7 @@ func (c *Diff) Run(ctx context.Context, w *door.Console) error {
 	return withResult(ctx, c.Session, c.Repo, func(r *result) error {
 		patch, err := r.patch(ctx, r.run.State.Task.Base)
 		if err == nil && patch == "" {
-			fmt.Fprintln(w.Err, "Session "+c.Session+" has changed nothing.")
+			fmt.Fprintln(w.Err, "Session "+r.run.ID+" has changed nothing.")
 		}
 		if look := terminal.LookOf(w.Raw); look.Width > 0 {
 			patch = look.Patch(patch)
@@ -36,7 +36,7 @@ func (c *Diff) Run(ctx context.Context, w *door.Console) error {
 
 // Apply is `handrail apply`.
 type Apply struct {
-	Session string `arg:"" help:"Session of handrail run."`
+	Session string `arg:"" optional:"" help:"Session of handrail run; the last one otherwise."`
 	Repo    string `type:"path" help:"The clone, if it is no longer the session's own."`
 }
 
@@ -60,6 +60,10 @@ type result struct {
 }
 
 func withResult(ctx context.Context, id, repo string, do func(*result) error) error {
+	id, err := OrLast(ctx, id)
+	if err != nil {
+		return err
+	}
 	run, err := Read(id)
 	if err != nil {
 		return err

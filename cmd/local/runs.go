@@ -5,6 +5,7 @@ package local
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/cmd/door"
+	"github.com/handrail-bot/handrail/cmd/worktree"
 	"github.com/handrail-bot/handrail/gitops/flock"
 	"github.com/handrail-bot/handrail/policy"
 	"github.com/handrail-bot/handrail/policy/untrusted"
@@ -82,6 +84,26 @@ func Read(id string) (*StoredRun, error) {
 	}
 	r.Running, err = isLocked(r.File)
 	return r, err
+}
+
+// OrLast returns id, and without one the session of this machine that was worked on last;
+// those of the clone around the current directory come first.
+func OrLast(ctx context.Context, id string) (string, error) {
+	if id != "" {
+		return id, nil
+	}
+	list, err := List(50)
+	if len(list) == 0 {
+		return "", errors.Join(door.Usage("there is no session on this machine yet: `handrail run` begins one"), err)
+	}
+	if tree, err := worktree.Of(ctx, "."); err == nil {
+		for _, r := range list {
+			if r.State.Task.Clone.Path == tree.Dir() {
+				return r.ID, nil
+			}
+		}
+	}
+	return list[0].ID, nil
 }
 
 // suggestSession suggests the session that was probably meant.
@@ -153,16 +175,31 @@ func List(most int) (list []*StoredRun, err error) {
 	return list, err
 }
 
-// Words returns the completions for an argument of this name: the sessions, each with the
-// beginning of its task after a tab.
-func Words(name string) []string {
-	if name != "session" {
+// Words returns the completions for an argument or a flag of this name, each with a
+// description after a tab: the sessions with the beginning of their tasks, the models of
+// these sessions, the modes and the efforts.
+func Words(name string) (out []string) {
+	switch name {
+	case "mode":
+		for _, m := range policy.Modes() {
+			out = append(out, m.Name+"\t"+m.Description)
+		}
+		return out
+	case "effort":
+		return []string{"low", "medium", "high"}
+	case "session", "model":
+	default:
 		return nil
 	}
 	list, _ := List(50) // unreadable sessions are not offered
-	var out []string
 	for _, r := range list {
-		out = append(out, r.ID+"\t"+Title(r.State.Task.Text))
+		word := r.ID + "\t" + Title(r.State.Task.Text)
+		if name == "model" {
+			word = r.State.Task.Model
+		}
+		if !slices.Contains(out, word) {
+			out = append(out, word)
+		}
 	}
 	return out
 }
@@ -272,14 +309,30 @@ func ignoreMissing(err error) error {
 	return err
 }
 
-// Delete deletes the log of a session that is not running.
-func (r *StoredRun) Delete() error {
-	lock, err := tryLock(r.File)
-	if err != nil {
+// DeleteRuns deletes the logs of sessions, all or none: it keeps them from starting, and
+// deletes none if one is running or if first fails.
+func DeleteRuns(list []*StoredRun, first func() error) (err error) {
+	var locks []*os.File
+	defer func() {
+		for _, f := range locks {
+			err = errors.Join(err, f.Close())
+		}
+	}()
+	for _, r := range list {
+		lock, err := tryLock(r.File)
+		if err != nil {
+			return err
+		}
+		if lock == nil {
+			return door.Usage("session %s is running: interrupt it first", r.ID)
+		}
+		locks = append(locks, lock)
+	}
+	if err := first(); err != nil {
 		return err
 	}
-	if lock == nil {
-		return door.Usage("session %s is running: interrupt it first", r.ID)
+	for i, r := range list {
+		err = errors.Join(err, r.setApplied(""), os.Remove(r.File), os.Remove(locks[i].Name()))
 	}
-	return errors.Join(r.setApplied(""), os.Remove(r.File), lock.Close(), os.Remove(lock.Name()))
+	return err
 }

@@ -35,7 +35,7 @@ func TestOneProcess(t *testing.T) {
 	if err != nil || !r.Running || r.Phase() != "running" {
 		t.Fatalf("%+v, %v", r, err)
 	}
-	if err := r.Delete(); err == nil {
+	if err := DeleteRuns([]*StoredRun{r}, func() error { return nil }); err == nil {
 		t.Error("it was deleted while it ran")
 	}
 	if err := l.Close(); err != nil {
@@ -50,7 +50,7 @@ func TestOneProcess(t *testing.T) {
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.Delete(); err != nil {
+	if err := DeleteRuns([]*StoredRun{r}, func() error { return nil }); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := Read("s1"); err == nil || Has("s1") {
@@ -87,7 +87,7 @@ func TestList(t *testing.T) {
 			t.Errorf("no %q in %q", want, words)
 		}
 	}
-	if strings.Contains(words, "s4") || strings.Contains(words, "\x1b") || Words("mode") != nil {
+	if strings.Contains(words, "s4") || strings.Contains(words, "\x1b") || Words("file") != nil || len(Words("mode")) == 0 {
 		t.Errorf("words are %q", words)
 	}
 	dir, err := Dir()
@@ -107,5 +107,37 @@ func TestList(t *testing.T) {
 	}
 	if _, err := Read("s22"); err == nil || !strings.Contains(err.Error(), "did you mean s2") {
 		t.Errorf("%v", err)
+	}
+}
+
+// TestDeletesAllOrNone: of several sessions none goes if one runs, or if what must go first
+// does not.
+func TestDeletesAllOrNone(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	if err := begin(t, "s1", "fix it").Close(); err != nil {
+		t.Fatal(err)
+	}
+	l := begin(t, "s2", "fix that")
+	var list []*StoredRun
+	for _, id := range []string{"s1", "s2"} {
+		r, err := Read(id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, r)
+	}
+	asked := 0
+	first := func() error { asked++; return errors.New("no") }
+	if err := DeleteRuns(list, first); err == nil || asked > 0 || !Has("s1") {
+		t.Errorf("one runs: %v, asked %d times", err, asked)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := DeleteRuns(list, first); err == nil || asked != 1 || !Has("s1") || !Has("s2") {
+		t.Errorf("the first step fails: %v, asked %d times", err, asked)
+	}
+	if err := DeleteRuns(list, func() error { return nil }); err != nil || Has("s1") || Has("s2") {
+		t.Errorf("both: %v", err)
 	}
 }

@@ -36,5 +36,5 @@ func OfUser(other string) (work.SetUps, error) {
 // OfServer returns the set-ups of a server.
 func OfServer(cfg layer.Config, values store.Meta) (work.SetUps, error) {
 	layers, err := layer.Open(cfg)
-	return work.SetUps{Layers: layers, Answers: layer.Answers{Values: values, None: store.ErrNotFound}}, err
+	return work.SetUps{Propose: true, Layers: layers, Answers: layer.Answers{Values: values, None: store.ErrNotFound}}, err
 }

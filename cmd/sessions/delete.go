@@ -26,7 +26,12 @@ type deleteCmd struct {
 func (c *deleteCmd) Run(ctx context.Context, w *door.Console) error {
 	var here []*local.StoredRun
 	var there []string
+	seen := map[string]bool{}
 	for _, id := range c.Session {
+		if seen[id] {
+			continue
+		}
+		seen[id] = true
 		if !c.Unset() || !local.Has(id) && c.IsThere() {
 			there = append(there, id)
 			continue
@@ -40,12 +45,16 @@ func (c *deleteCmd) Run(ctx context.Context, w *door.Console) error {
 		}
 		here = append(here, r)
 	}
-	if len(there) > 0 {
-		if err := c.ofDatabase(ctx, w, there); err != nil {
-			return err
+	err := local.DeleteRuns(here, func() error {
+		if len(there) == 0 {
+			return nil
 		}
+		return c.ofDatabase(ctx, w, there)
+	})
+	if err != nil {
+		return err
 	}
-	return ofMachine(ctx, w, here)
+	return forgetAll(ctx, w, here)
 }
 
 // ofDatabase deletes sessions of a server.
@@ -78,14 +87,14 @@ func (c *deleteCmd) ofDatabase(ctx context.Context, w *door.Console, ids []strin
 		list = append(list, row)
 	}
 	k := retain.Keeper{Store: s.Store, Retired: s, Key: keys.Signing, Log: w.Log}
+	err = k.Delete(ctx, "handrail sessions delete", list...)
+	if errors.Is(err, store.ErrNotOver) {
+		return fmt.Errorf("%w: none was deleted; try again when the server has worked on it", err)
+	}
+	if err != nil {
+		return err
+	}
 	for _, row := range list {
-		err := k.Delete(ctx, "handrail sessions delete", row)
-		if errors.Is(err, store.ErrNotOver) {
-			return fmt.Errorf("%w: try again when the server has worked on it", err)
-		}
-		if err != nil {
-			return err
-		}
 		said := "deleted session " + row.ID + " of " + row.Thread + " with its log; its texts on GitHub stay"
 		if _, err := fmt.Fprintln(w.Out, untrusted.EscapeLine(said)); err != nil {
 			return err
@@ -94,12 +103,9 @@ func (c *deleteCmd) ofDatabase(ctx context.Context, w *door.Console, ids []strin
 	return nil
 }
 
-// ofMachine deletes sessions of handrail run.
-func ofMachine(ctx context.Context, w *door.Console, list []*local.StoredRun) error {
+// forgetAll removes what else is left of deleted sessions of handrail run.
+func forgetAll(ctx context.Context, w *door.Console, list []*local.StoredRun) error {
 	for _, r := range list {
-		if err := r.Delete(); err != nil {
-			return err
-		}
 		said := "deleted session " + r.ID
 		task := r.State.Task
 		if err := forget(ctx, task.Clone.Path, r.ID); err != nil {

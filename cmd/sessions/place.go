@@ -62,12 +62,8 @@ func writeLog(ctx context.Context, w *door.Console, address, id string, events [
 		}
 		if hidden > 0 {
 			w.Log.WarnContext(
-				ctx,
-				"secrets were taken out of the log: its hashes are not those of the database",
-				"session",
-				id,
-				"events",
-				hidden,
+				ctx, "secrets were taken out of the log: its hashes are not those of the database", "session", id,
+				"events", hidden,
 			)
 		}
 		return WithRepository(ctx, w, address, func(r *archive.Repository) error { return r.Write(ctx, id, events) })

@@ -23,6 +23,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/bot/store/archive"
 	"github.com/handrail-bot/handrail/cmd/door"
+	"github.com/handrail-bot/handrail/cmd/local"
 	"github.com/handrail-bot/handrail/cmd/records"
 	"github.com/handrail-bot/handrail/cmd/terminal"
 	"github.com/handrail-bot/handrail/policy/secret"
@@ -33,7 +34,7 @@ import (
 type Replay struct {
 	records.Flags `embed:""`
 
-	Session string `arg:"" help:"Id of a session, a file with its log, or git:REPOSITORY#SESSION."`
+	Session string `arg:"" optional:"" help:"Id of a session, a file with its log, or git:REPOSITORY#SESSION; the last one of handrail run otherwise."`
 	Upto    int64  `help:"Stop after this event; everything otherwise."`
 	Events  bool   `help:"Print the events instead of the texts that users saw."`
 	JSON    bool   `name:"json" help:"Print the events as lines of JSON."`
@@ -67,6 +68,11 @@ func (c *Replay) Run(ctx context.Context, w *door.Console) error {
 }
 
 func (c *Replay) read(ctx context.Context, w *door.Console) (events []session.Event, err error) {
+	if c.Session == "" && c.Unset() {
+		if c.Session, err = local.OrLast(ctx, ""); err != nil {
+			return nil, err
+		}
+	}
 	if archive.IsGit(c.Session) {
 		_, events, err = readLog(ctx, w, c.Session)
 		return events, err

@@ -100,8 +100,8 @@ func (d desk) next(e schedule.Entry, st schedule.State) string {
 	switch at := e.Next(later(d.now, st.Last)); {
 	case e.Refused != "":
 		return "refused: " + e.Refused
-	case e.CronFault() != "":
-		return e.CronFault()
+	case schedule.CronFault(e.Schedule) != "":
+		return schedule.CronFault(e.Schedule)
 	case e.On != "":
 		return "on " + e.On
 	case at.IsZero():

@@ -145,9 +145,7 @@ func (a *after) list(all []granted.Repository) {
 func (a *after) first(all []granted.Repository) string {
 	for _, r := range all {
 		if r.Issues {
-			return "Open " + a.choice().Origin() + "/" + untrusted.EscapeLine(
-				r.Name,
-			) + "/issues/new, give any title, and write as the text"
+			return "Open " + a.choice().Origin() + "/" + untrusted.EscapeLine(r.Name) + "/issues/new, give any title, and write as the text"
 		}
 	}
 	if len(all) > 0 {

@@ -78,7 +78,8 @@ func (f files) writeAll(v *Verb, app granted.App) (files, error) {
 			env += "HANDRAIL_API_KEY_FILE=\n"
 		}
 	}
-	for _, one := range []struct{ name, text string }{{f.Key, string(app.Key)}, {f.Environment, env}, {f.Config, f.config(v, app)}} {
+	for _, one := range []struct{ name, text string }{{f.Key, string(app.Key)}, {f.Environment, env},
+		{f.Config, f.config(v, app)}} {
 		if err := write(one.name, one.text); err != nil {
 			return f, err
 		}

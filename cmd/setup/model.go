@@ -32,11 +32,7 @@ func pulled(ctx context.Context, client *http.Client, host string) ([]string, er
 	}
 	resp, err := client.Do(req)
 	if err != nil {
-		return nil, fmt.Errorf(
-			"Ollama at %s does not answer: %w",
-			u.Redacted(),
-			errors.Unwrap(err),
-		) //nolint:staticcheck // a name
+		return nil, fmt.Errorf("Ollama at %s does not answer: %w", u.Redacted(), errors.Unwrap(err)) //nolint:staticcheck // a name
 	}
 	defer resp.Body.Close()
 	var list struct{ Models []struct{ Name string } }

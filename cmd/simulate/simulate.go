@@ -486,14 +486,7 @@ func aboutRepository(has map[string]json.RawMessage) bool {
 	return err == nil &&
 		slices.Contains(
 			[]string{
-				"archived",
-				"unarchived",
-				"created",
-				"deleted",
-				"edited",
-				"privatized",
-				"publicized",
-				"renamed",
+				"archived", "unarchived", "created", "deleted", "edited", "privatized", "publicized", "renamed",
 				"transferred",
 			},
 			action,

@@ -116,6 +116,27 @@ func (t *Terminal) Confirm(ctx context.Context, question string) (bool, error) {
 	return isYes(line), err
 }
 
+// Pick asks for one of these answers; an empty line is the first one, and the end of the
+// input is "". Another line is asked again.
+func (t *Terminal) Pick(ctx context.Context, question string, answers ...string) (string, error) {
+	for {
+		line, err := t.read(ctx, question)
+		switch {
+		case errors.Is(err, io.EOF):
+			return "", nil
+		case err != nil:
+			return "", err
+		case line == "":
+			return answers[0], nil
+		}
+		for _, a := range answers {
+			if strings.EqualFold(line, a) {
+				return a, nil
+			}
+		}
+	}
+}
+
 func isYes(line string) bool { return strings.EqualFold(line, "y") || strings.EqualFold(line, "yes") }
 
 // Approve implements agent.Approver at the prompt. The end of the input is a denial.
@@ -151,12 +172,16 @@ func (t *Terminal) ask(ctx context.Context, a session.Asked) (session.Resolved, 
 	for _, r := range a.Reasons {
 		t.Say("%s", l.item("  because ", r))
 	}
-	t.Say("%s", l.in(dim, "  sha256 "+a.Digest))
+	again := t.again[a.Display] && a.Severity != policy.Critical.String() //control:again-is-the-same-text
+	if again {
+		t.Say("  allowed before, for this session\n")
+		return session.Resolved{ID: a.ID, Verdict: policy.Approved, By: approverName, Reason: "allowed for this session"}, nil
+	}
 	if t.yes && a.Severity != policy.Critical.String() {
 		t.Say("  approved by --yes\n")
 		return session.Resolved{ID: a.ID, Verdict: policy.Approved, By: "--yes"}, nil
 	}
-	line, err := t.read(ctx, "Allow exactly this? [y/N, or a reason for no] ")
+	line, err := t.decide(ctx, a)
 	t.Say("")
 	switch {
 	case err != nil && !errors.Is(err, io.EOF):
@@ -165,10 +190,28 @@ func (t *Terminal) ask(ctx context.Context, a session.Asked) (session.Resolved, 
 		return session.Resolved{ID: a.ID, Verdict: policy.Denied, Reason: "the terminal gave no answer"}, nil
 	case isYes(line):
 		return session.Resolved{ID: a.ID, Verdict: policy.Approved, By: approverName}, nil
+	case strings.EqualFold(line, "a") && a.Severity != policy.Critical.String():
+		t.again[a.Display] = true
+		return session.Resolved{ID: a.ID, Verdict: policy.Approved, By: approverName}, nil
 	case strings.EqualFold(line, "n"), strings.EqualFold(line, "no"):
 		line = ""
 	}
 	return session.Resolved{ID: a.ID, Verdict: policy.Denied, By: approverName, Reason: line}, nil
+}
+
+// decide asks for the decision on a request, and shows its digest on the way if wanted.
+func (t *Terminal) decide(ctx context.Context, a session.Asked) (string, error) {
+	question := "Allow exactly this? [y/N, a: also each time later, d: its digest, or a reason for no] "
+	if a.Severity == policy.Critical.String() {
+		question = "Allow exactly this? [y/N, d: its digest, or a reason for no] "
+	}
+	for {
+		line, err := t.read(ctx, question)
+		if err != nil || !strings.EqualFold(line, "d") {
+			return line, err
+		}
+		t.Say("  sha256 %s", a.Digest)
+	}
 }
 
 // purposeOf describes the purpose of a request.
@@ -176,6 +219,10 @@ func purposeOf(a session.Asked) string {
 	switch {
 	case a.Tool == session.SetUpTool:
 		return "the repository wants to run its set-up, once for all sessions"
+	case a.Tool == session.ProposedServer:
+		return "the repository wants to use the MCP server " + untrusted.EscapeLine(a.Server) + ", in all sessions"
+	case a.Server != "":
+		return "the agent wants to use the MCP server " + untrusted.EscapeLine(a.Server)
 	case strings.HasPrefix(a.Display, a.Tool+" {"):
 		return "the agent wants to use " + a.Tool
 	case len(a.Paths) == 0:

@@ -57,6 +57,9 @@ func (t *Terminal) Outcome(task session.Task, out session.Outcome) {
 	if out.Tests != "" {
 		t.Say("%s", l.item("Seen by Handrail: ", out.Tests))
 	}
+	if out.Status == session.StatusInterrupted {
+		t.kept(task, out.Files)
+	}
 	for i, f := range out.Files {
 		if i == maxFilesShown {
 			t.Say("  … and %d more files", len(out.Files)-i)
@@ -80,6 +83,15 @@ func (t *Terminal) Outcome(task session.Task, out session.Outcome) {
 		}
 		t.Say("\nContinue with: %s", Command(more...))
 	}
+}
+
+// kept prints the work that an interrupted run leaves.
+func (t *Terminal) kept(task session.Task, files []session.FileChange) {
+	if len(files) == 0 {
+		t.Say("No file was changed so far; the conversation is kept.")
+		return
+	}
+	t.Say("Kept: %s on branch %s", plural(len(files), "changed file"), task.Branch)
 }
 
 // ending prints the status of the run with its turns, time and tokens.

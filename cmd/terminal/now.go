@@ -26,6 +26,9 @@ type activity struct {
 func (g *activity) begin(title string, at time.Time) { *g = activity{tool: title, since: at} }
 func (g *activity) wait(at time.Time)                { *g = activity{since: at} }
 
+// Patches sets the source of the changes that are shown on a terminal.
+func (t *Terminal) Patches(of func(commit, parent string) string) { t.patchOf = of }
+
 // Live takes the progress of an answer. Waits for the model's server are printed, the
 // rest is shown in the live lines. Silence is shown there too, if the terminal has live
 // lines.

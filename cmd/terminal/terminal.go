@@ -19,6 +19,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/charmbracelet/x/ansi"
+
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
@@ -39,14 +41,16 @@ type Config struct {
 
 // Terminal shows a session and asks its user. It is safe for concurrent use.
 type Terminal struct {
-	screen *screen
-	in     Input
-	yes    bool
-	brief  bool
-	tells  bool   // also show the messages of users
-	said   string // the last text of the model
-	clock  func() time.Time
-	start  time.Time
+	screen  *screen
+	in      Input
+	yes     bool
+	patchOf func(commit, parent string) string // the change of a commit; nil shows none
+	again   map[string]bool                    // texts of requests that are allowed for the session
+	brief   bool
+	tells   bool   // also show the messages of users
+	said    string // the last text of the model
+	clock   func() time.Time
+	start   time.Time
 
 	view    *session.State
 	told    int // number of timeline moments shown
@@ -60,6 +64,7 @@ type Terminal struct {
 // New returns a terminal.
 func New(c Config) *Terminal {
 	t := &Terminal{
+		again:  map[string]bool{},
 		screen: &screen{out: c.Out, look: c.Look},
 		in:     c.In,
 		yes:    c.Yes,
@@ -84,16 +89,7 @@ func (t *Terminal) Say(format string, args ...any) {
 // Header prints the id, the settings and the branch of the session.
 func (t *Terminal) Header(task session.Task, engine string) {
 	l := t.screen.look
-	t.Say(
-		"%s",
-		l.in(
-			bold,
-			"session "+task.Session,
-		)+l.in(
-			dim,
-			fmt.Sprintf(" · %s mode · %s · workspace %s", task.Mode, untrusted.EscapeLine(task.Model), engine),
-		),
-	)
+	t.Say("%s", l.in(bold, "session "+task.Session)+l.in(dim, fmt.Sprintf(" · %s mode · %s · workspace %s", task.Mode, untrusted.EscapeLine(task.Model), engine)))
 	t.Say("%s\n", l.in(dim, fmt.Sprintf("from %s to branch %s", short(task.Base), task.Branch)))
 }
 
@@ -176,7 +172,8 @@ func (t *Terminal) follow(payload any) []string {
 		t.goingOn.wait(t.clock())
 	case *session.Checkpoint:
 		if !p.Parked {
-			return []string{l.line(l.in(green, "✔") + " checkpoint " + short(p.Commit) + ": " + t.fileList(p.Files))}
+			line := l.line(l.in(green, "✔") + " checkpoint " + short(p.Commit) + ": " + t.fileList(p.Files))
+			return append([]string{line}, t.patch(p)...)
 		}
 	case *session.Update:
 		if p.Todo != nil {
@@ -184,6 +181,34 @@ func (t *Terminal) follow(payload any) []string {
 		}
 	}
 	return nil
+}
+
+// maxPatch is the number of lines of a change that are shown; the rest is folded.
+const maxPatch = 20
+
+// patch returns the lines of a checkpoint's change for a terminal, without the headers of
+// git: the file names stand above them.
+func (t *Terminal) patch(p *session.Checkpoint) (out []string) {
+	l := t.screen.look
+	if t.patchOf == nil || l.Width == 0 || t.quiet {
+		return nil
+	}
+	left := 0
+	for line := range strings.Lines(l.Patch(t.patchOf(p.Commit, p.Parent))) {
+		line = strings.TrimRight(line, "\n")
+		switch plain := ansi.Strip(line); {
+		case strings.HasPrefix(plain, "diff "), strings.HasPrefix(plain, "index "), strings.HasPrefix(plain, "--- "),
+			strings.HasPrefix(plain, "new file "), strings.HasPrefix(plain, "old mode"), strings.HasPrefix(plain, "new mode"):
+		case len(out) == maxPatch:
+			left++
+		default:
+			out = append(out, l.line(l.in(dim, bar)+expandTabs(line)))
+		}
+	}
+	if left > 0 {
+		out = append(out, l.in(dim, fmt.Sprintf("%s… %d more lines: `handrail diff` shows all", bar, left)))
+	}
+	return out
 }
 
 // moment returns the lines for a moment of the timeline.
@@ -332,7 +357,7 @@ func (t *Terminal) tool(run *session.ToolRun) []string {
 		return []string{l.line(l.in(red, "✗ ") + title), l.item("  ", expandTabs(firstLineOf(r.Content)))}
 	case !r.OK:
 		return []string{l.in(red, "✗ ") + untrusted.EscapeLine(expandTabs(firstLineOf(r.Content)))}
-	case failed:
+	case failed, r.Tests != nil && r.Tests.Failed():
 		return append([]string{l.line(l.in(red, "✗ ") + title)}, l.barLines(lastLinesOf(r.Content), l.words, dim)...)
 	case l.Live:
 		if !strings.Contains(title, "−") {

@@ -56,3 +56,57 @@ func TestPromptEndsWithTheRun(t *testing.T) {
 		t.Errorf("Approve = %v, want the end of the run", err)
 	}
 }
+
+// "a" allows the same text again in this session, without a question; another text, and a
+// critical one, are asked about. "d" shows the digest and asks again.
+func TestAgain(t *testing.T) {
+	var out strings.Builder
+	term := New(Config{Out: &out, In: Lines(strings.NewReader("d\na\nno\na\n"), &out)})
+	ask := func(display, severity string) policy.ApprovalState {
+		t.Helper()
+		got, err := term.ask(t.Context(), session.Asked{ID: "a1", Tool: "run_terminal_command", Severity: severity, Display: display, Digest: "abc123"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got.Verdict
+	}
+	for i, tt := range []struct {
+		display, severity string
+		want              policy.ApprovalState
+	}{
+		{"make deploy", "medium", policy.Approved}, {"make deploy", "medium", policy.Approved},
+		{"make deploy PROD=1", "medium", policy.Denied}, {"rm -rf /", "critical", policy.Denied},
+	} {
+		if got := ask(tt.display, tt.severity); got != tt.want {
+			t.Errorf("%d, %s: %s, want %s", i, tt.display, got, tt.want)
+		}
+	}
+	if n := strings.Count(out.String(), "sha256 abc123"); n != 1 {
+		t.Errorf("the digest is shown %d times in\n%s", n, out.String())
+	}
+}
+
+// A checkpoint is followed by its change, without git's headers and folded; in a pipe it
+// is not.
+func TestPatchIsFolded(t *testing.T) {
+	change := "diff --git a/x b/x\nindex 1..2 100644\n--- a/x\n+++ b/x\n@@ -1,30 +1,30 @@\n" + strings.Repeat("+new\n", 30)
+	e := session.NewEvent(session.TypeCheckpoint, 1, session.Checkpoint{Commit: "c", Parent: "p"})
+	for name, look := range map[string]Look{"a terminal": {Width: 60}, "a pipe": {}} {
+		var out strings.Builder
+		term := New(Config{Out: &out, Look: look})
+		term.Patches(func(commit, parent string) string {
+			if commit != "c" || parent != "p" {
+				t.Errorf("asked for %s of %s", commit, parent)
+			}
+			return change
+		})
+		term.Event(*e)
+		got := strings.Count(out.String(), "│ +new")
+		if want := map[string]int{"a terminal": 18, "a pipe": 0}[name]; got != want || strings.Contains(out.String(), "index 1") {
+			t.Errorf("%s: %d lines, want %d\n%s", name, got, want, out.String())
+		}
+		if name == "a terminal" && !strings.Contains(out.String(), "… 12 more lines: `handrail diff` shows all") {
+			t.Errorf("not folded:\n%s", out.String())
+		}
+	}
+}

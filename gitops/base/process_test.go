@@ -116,6 +116,9 @@ func TestKilled(t *testing.T) {
 		if left, err := os.ReadDir(s.at("making")); err != nil || len(left) > 0 && !strings.HasPrefix(left[0].Name(), "known-") {
 			t.Errorf("left behind: %v, %v", left, err)
 		}
+		if locks, err := filepath.Glob(s.at("locks/alive-*")); err != nil || len(locks) != 1 || locks[0] != s.alive.Name() {
+			t.Errorf("locks of processes are %q, %v; want only %q", locks, err, s.alive.Name())
+		}
 		left, err := s.Leftovers(dir, "ws")
 		must(t, err)
 		if all, err := filepath.Glob(filepath.Join(dir, "ws-*")); err != nil || len(all) != len(left) {

@@ -33,13 +33,22 @@ func (s *Store) RemoveUnused(unused time.Duration) error {
 	return nil
 }
 
-// clear removes the unfinished directories of dead processes.
+// clear removes the unfinished directories of dead processes, and their locks.
 func (s *Store) clear() error {
 	left, err := s.Leftovers(s.at("making"), "making")
 	for _, name := range left {
 		err = errors.Join(err, os.RemoveAll(name))
 	}
-	return err
+	locks, globErr := filepath.Glob(s.at("locks/alive-*"))
+	for _, name := range locks {
+		lock, ok, lockErr := s.lockNow(filepath.Base(name), true)
+		if !ok {
+			err = errors.Join(err, lockErr)
+			continue
+		}
+		err = errors.Join(err, os.Remove(name), flock.Release(lock))
+	}
+	return errors.Join(err, globErr)
 }
 
 // sweepEntry is a base in a sweep.

@@ -18,11 +18,20 @@ func Try(f *os.File, alone bool) (bool, error) {
 	if alone {
 		how = syscall.LOCK_EX
 	}
-	err := syscall.Flock(int(f.Fd()), how|syscall.LOCK_NB)
-	if errors.Is(err, syscall.EWOULDBLOCK) || errors.Is(err, syscall.EINTR) {
+	err := uninterrupted(func() error { return syscall.Flock(int(f.Fd()), how|syscall.LOCK_NB) })
+	if errors.Is(err, syscall.EWOULDBLOCK) {
 		return false, nil
 	}
 	return err == nil, err
+}
+
+// uninterrupted repeats a system call that a signal interrupted.
+func uninterrupted(call func() error) error {
+	for {
+		if err := call(); !errors.Is(err, syscall.EINTR) { //control:interrupted-is-not-held
+			return err
+		}
+	}
 }
 
 // Now takes the lock on the file name, which it creates if missing. It reports false if
@@ -45,7 +54,7 @@ func Now(name string, alone bool) (*os.File, bool, error) {
 // Release unlocks and closes the file. Closing alone is not enough: a child process that
 // is being started shares the open file, and the lock, until its exec.
 func Release(f *os.File) error {
-	return errors.Join(syscall.Flock(int(f.Fd()), syscall.LOCK_UN), f.Close())
+	return errors.Join(uninterrupted(func() error { return syscall.Flock(int(f.Fd()), syscall.LOCK_UN) }), f.Close())
 }
 
 // Wait takes the lock on the file name as soon as it is free. See [Now].

@@ -1,6 +1,7 @@
 package flock
 
 import (
+	"errors"
 	"path/filepath"
 	"syscall"
 	"testing"
@@ -31,5 +32,19 @@ func TestRelease(t *testing.T) {
 	}
 	if err := Release(again); err != nil {
 		t.Error(err)
+	}
+}
+
+// A signal that arrives during a system call says nothing about the lock.
+func TestInterrupted(t *testing.T) {
+	calls := 0
+	err := uninterrupted(func() error {
+		if calls++; calls < 3 {
+			return syscall.EINTR
+		}
+		return syscall.EWOULDBLOCK
+	})
+	if calls != 3 || !errors.Is(err, syscall.EWOULDBLOCK) {
+		t.Errorf("after %d calls: %v", calls, err)
 	}
 }

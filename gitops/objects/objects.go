@@ -85,12 +85,8 @@ func (p *Pool) get(ctx context.Context) *DB {
 		o.bring = p.bringer(ctx)
 		return o
 	}
-	lru, opts := cache.NewObjectLRU(
-		16*cache.MiByte,
-	), filesystem.Options{
-		KeepDescriptors:      true,
-		LargeObjectThreshold: streamAbove,
-	}
+	lru := cache.NewObjectLRU(16 * cache.MiByte)
+	opts := filesystem.Options{KeepDescriptors: true, LargeObjectThreshold: streamAbove}
 	o := &DB{pool: p, bring: p.bringer(ctx), gen: p.gen, stamp: packStamp(p.dir)}
 	o.Storage = filesystem.NewStorageWithOptions(osfs.New(p.dir, osfs.WithBoundOS()), lru, opts)
 	o.stores = openStores(o.Storage, p.dir, lru, opts)

@@ -79,7 +79,8 @@ func (p *Packs) create(promised bool, write func(f *os.File) (*idxfile.MemoryInd
 	if promised {
 		mark = func() error { return os.WriteFile(base+promisedExt, nil, 0o600) }
 	}
-	readable := func() error { return errors.Join(f.Chmod(0o444), x.Chmod(0o444)) } // like git's; a workspace has another user
+	// like git's; a workspace has another user
+	readable := func() error { return errors.Join(f.Chmod(0o444), x.Chmod(0o444)) }
 	for _, step := range []func() error{
 		mark, w.Flush, readable, f.Sync, x.Sync, f.Close, x.Close,
 		func() error { return os.Rename(x.Name(), base+".idx") },

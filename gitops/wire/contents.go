@@ -87,14 +87,14 @@ func (w *Wire) Contents(ctx context.Context, remote string, ids []plumbing.Hash)
 	}
 	scan := pktline.NewScanner(res)
 	scan.Scan()
-	err = scan.Err()
+	err = Unreadable(scan.Err())
 	var said *pktline.ErrorLine
 	line := strings.TrimSpace(string(scan.Bytes()))
 	switch {
 	case errors.As(err, &said):
 		err = declinedError(said.Text)
 	case err == nil && line == "":
-		err = fmt.Errorf("%w: the answer ends before it begins", ErrUnavailable)
+		err = fmt.Errorf("%w: its answer is empty", ErrUnavailable)
 	case err == nil && line != "packfile":
 		err = declinedError(line)
 	}

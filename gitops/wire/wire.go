@@ -74,11 +74,14 @@ func (w *Wire) Dial(ctx context.Context, remote, name string, a Access) (*Servic
 	defer body.Close()
 	s.Adv = packp.NewAdvRefs()
 	err = s.Adv.Decode(io.LimitReader(body, maxAdvert))
+	empty := errors.Is(err, packp.ErrEmptyAdvRefs) || err == nil && s.Adv.IsEmpty()
 	switch {
-	case errors.Is(err, packp.ErrEmptyAdvRefs), err == nil && s.Adv.IsEmpty():
+	case empty && len(s.Adv.Prefix) == 0:
+		return nil, fmt.Errorf("list refs: %w: its answer is empty", ErrUnavailable)
+	case empty:
 		s.Empty = true
 	case err != nil:
-		return nil, fmt.Errorf("list refs: %w", err)
+		return nil, fmt.Errorf("list refs: %w", Unreadable(err))
 	}
 	return s, nil
 }
@@ -111,13 +114,17 @@ func (s *Service) advertisement(ctx context.Context) (io.ReadCloser, error) {
 	want := "application/x-" + s.name + "-advertisement"
 	if kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type")); kind != want {
 		res.Body.Close()
-		return nil, fmt.Errorf("list refs: the server does not speak git's smart protocol here (content type %q)", kind)
+		return nil, fmt.Errorf(
+			"list refs: %w: the server does not speak git's smart protocol here (content type %q)",
+			ErrUnavailable,
+			kind,
+		)
 	}
 	s.base = strings.TrimSuffix(
 		res.Request.URL.Scheme+"://"+res.Request.URL.Host+res.Request.URL.EscapedPath(),
 		"/info/refs",
 	)
-	return res.Body, nil
+	return &framed{ReadCloser: res.Body}, nil
 }
 
 // Post sends a request to the service and returns the body of the response. The caller
@@ -134,7 +141,7 @@ func (s *Service) Post(ctx context.Context, body io.Reader, size int64) (io.Read
 	if err != nil {
 		return nil, err
 	}
-	return responseBody{res.Body}, nil
+	return &framed{ReadCloser: res.Body}, nil
 }
 
 func (s *Service) do(req *http.Request) (*http.Response, error) {
@@ -177,18 +184,6 @@ func (s *Service) do(req *http.Request) (*http.Response, error) {
 		return nil, fmt.Errorf("%s: %w: it said %s: %q", s.name, ErrUnavailable, res.Status, trailer.OneLine(string(text)))
 	}
 	return nil, fmt.Errorf("%s: the server answered %s: %q", s.name, res.Status, trailer.OneLine(string(text)))
-}
-
-// responseBody is a response body. A truncated response is [ErrUnavailable], because it says
-// nothing about the request, which can be retried.
-type responseBody struct{ io.ReadCloser }
-
-func (a responseBody) Read(p []byte) (int, error) {
-	n, err := a.ReadCloser.Read(p)
-	if err != nil && err != io.EOF { //nolint:errorlint // readers return io.EOF itself
-		err = fmt.Errorf("%w: %w", ErrUnavailable, err)
-	}
-	return n, err
 }
 
 // errRedirect means that a redirect was not followed.

@@ -2,6 +2,7 @@
 package ignore
 
 import (
+	"io/fs"
 	"path"
 	"strings"
 
@@ -118,9 +119,10 @@ func (rules Rules) Decide(rel string, dir bool) (ignored, decided bool) {
 }
 
 // Match reports whether rel or one of its parent directories is excluded. in returns the
-// rules of the ignore file in a directory; "." is the top.
+// rules of the ignore file in a directory; "." is the top. A path outside of the top is
+// not excluded.
 func Match(rel string, dir bool, in func(dir string) Rules) bool {
-	if rel == "." {
+	if rel = path.Clean(rel); rel == "." || !fs.ValidPath(rel) {
 		return false
 	}
 	for end := 0; end < len(rel); end++ {
@@ -135,8 +137,12 @@ func Match(rel string, dir bool, in func(dir string) Rules) bool {
 	return ignored
 }
 
-// Wanted reports whether a rule explicitly includes rel or one of its parent directories.
+// Wanted reports whether a rule explicitly includes rel or one of its parent directories,
+// inside the top.
 func Wanted(rel string, in func(dir string) Rules) bool {
+	if rel = path.Clean(rel); !fs.ValidPath(rel) {
+		return false
+	}
 	for end := 1; end <= len(rel); end++ {
 		if end < len(rel) && rel[end] != '/' {
 			continue

@@ -29,3 +29,31 @@ func TestFixed(t *testing.T) {
 		}
 	}
 }
+
+// TestPathsOutside: a path that is absolute or climbs out of the top is neither excluded
+// nor wanted, however it is spelt, and one that only looks like it is judged as itself.
+func TestPathsOutside(t *testing.T) {
+	rules := Parse("*.log\n!keep.log\nbuild/\n")
+	in := func(dir string) Rules {
+		if dir == "." {
+			return rules
+		}
+		return nil
+	}
+	for _, rel := range []string{"/", "/a.log", "/build/x", "..", "../a.log", "../../a.log", "a/../../a.log", "//a.log", ""} {
+		if Match(rel, false, in) {
+			t.Errorf("%q is excluded", rel)
+		}
+		if Wanted(rel, in) {
+			t.Errorf("%q is wanted", rel)
+		}
+	}
+	for rel, want := range map[string]bool{"a.log": true, "./a.log": true, "a//b.log": true, "x/../a.log": true, "build/x": true, "keep.log": false, "..a/b.txt": false} {
+		if Match(rel, false, in) != want {
+			t.Errorf("%q: excluded is not %v", rel, want)
+		}
+	}
+	if !Wanted("./keep.log", in) {
+		t.Error("a file that a rule includes is not wanted")
+	}
+}

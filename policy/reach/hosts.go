@@ -25,10 +25,20 @@ const (
 // presets are the hosts from which package managers download. Hosts that accept uploads
 // are left out if they are separate, because data could leave through them.
 var presets = map[string][]string{
-	"cargo": {"index.crates.io", "static.crates.io"},
-	"go":    {"proxy.golang.org", "sum.golang.org"},
+	"cargo":    {"index.crates.io", "static.crates.io"},
+	"composer": {"api.github.com", "codeload.github.com", "repo.packagist.org"},
+	"gem":      {"index.rubygems.org", "rubygems.org"},
+	"go":       {"proxy.golang.org", "sum.golang.org"},
+	"gradle": {
+		"downloads.gradle.org", "plugins-artifacts.gradle.org", "plugins.gradle.org", "repo.maven.apache.org", "repo1.maven.org",
+		"services.gradle.org",
+	},
+	"hex":   {"builds.hex.pm", "repo.hex.pm"},
+	"maven": {"repo.maven.apache.org", "repo1.maven.org"},
 	"npm":   {"registry.npmjs.org", "registry.yarnpkg.com"},
+	"nuget": {"api.nuget.org"},
 	"pip":   {"files.pythonhosted.org", "pypi.org"},
+	"swift": {"github.com"},
 }
 
 // Presets returns the names that [Preset] knows.

@@ -16,19 +16,7 @@ var secretWords = []string{
 // placeWords are final words in the names of variables that hold locations or
 // identifiers.
 var placeWords = []string{
-	"FILE",
-	"PATH",
-	"DIR",
-	"SOCK",
-	"SOCKET",
-	"URL",
-	"URI",
-	"HOST",
-	"ID",
-	"NAME",
-	"USER",
-	"TYPE",
-	"ALGORITHM",
+	"FILE", "PATH", "DIR", "SOCK", "SOCKET", "URL", "URI", "HOST", "ID", "NAME", "USER", "TYPE", "ALGORITHM",
 }
 
 // FromEnvironment returns the values that look like credentials: because of a word in the
@@ -100,14 +88,7 @@ func looksRandom(value string) bool {
 func hasWords(value string) bool {
 	inWords := 0
 	for _, part := range strings.FieldsFunc(value, func(r rune) bool { return strings.ContainsRune("-_./+=", r) }) {
-		lower, upper, number := strings.ToLower(
-			part,
-		) == part, strings.ToUpper(
-			part,
-		) == part, strings.ContainsAny(
-			part,
-			"0123456789",
-		)
+		lower, upper, number := strings.ToLower(part) == part, strings.ToUpper(part) == part, strings.ContainsAny(part, "0123456789")
 		if !number && (lower || upper || part[1:] == strings.ToLower(part[1:])) || len(part) <= 3 {
 			inWords += len(part) + 1
 		}

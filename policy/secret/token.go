@@ -32,10 +32,7 @@ var tokenShapes = []tokenShape{
 	inner("ghp_", `[A-Za-z0-9._-]{40,}`), inner("gho_", `[A-Za-z0-9._-]{40,}`), inner("ghu_", `[A-Za-z0-9._-]{40,}`),
 	inner("ghs_", `[A-Za-z0-9._-]{40,}`), inner("ghr_", `[A-Za-z0-9._-]{40,}`), inner("github_pat_", `[A-Za-z0-9_]{33,}`),
 	inner("glpat-", `[A-Za-z0-9_-]{26,}`), inner("gldt-", `[A-Za-z0-9_-]{25,}`), inner("glrt-", `[A-Za-z0-9_-]{25,}`),
-	shape(
-		"AKIA",
-		`[A-Z2-7]{20}\b`,
-	), shape("ASIA", `[A-Z2-7]{20}\b`), shape("ABIA", `[A-Z2-7]{20}\b`), shape("ACCA", `[A-Z2-7]{20}\b`),
+	shape("AKIA", `[A-Z2-7]{20}\b`), shape("ASIA", `[A-Z2-7]{20}\b`), shape("ABIA", `[A-Z2-7]{20}\b`), shape("ACCA", `[A-Z2-7]{20}\b`),
 	shape("xox", `xox[abeoprs]-[A-Za-z0-9-]{10,}`), shape("xapp-", `xapp-[0-9]-[A-Za-z0-9-]{10,}`),
 	inner("https://hooks.slack.com/", `https://hooks\.slack\.com/(?:services|workflows|triggers)/[A-Za-z0-9/+_-]{20,}`),
 	inner("https://discord", `https://discord(?:app)?\.com/api/webhooks/[0-9]+/[A-Za-z0-9_-]{20,}`),
@@ -43,26 +40,11 @@ var tokenShapes = []tokenShape{
 	shape("sk_live_", `[a-z]+_[a-z]+_[A-Za-z0-9]{16,}`), shape("sk_test_", `[a-z]+_[a-z]+_[A-Za-z0-9]{16,}`),
 	shape("rk_live_", `[a-z]+_[a-z]+_[A-Za-z0-9]{16,}`), shape("rk_test_", `[a-z]+_[a-z]+_[A-Za-z0-9]{16,}`),
 	shape("whsec_", `whsec_[A-Za-z0-9+/]{24,}={0,2}`), shape("sk-", `sk-[A-Za-z0-9_-]{32,}`),
-	shape(
-		"npm_",
-		`npm_[A-Za-z0-9]{36}\b`,
-	), shape("pypi-AgE", `[A-Za-z0-9_-]{58,}`), shape("rubygems_", `rubygems_[a-f0-9]{48}\b`),
-	shape(
-		"dop_v1_",
-		`dop_v1_[a-f0-9]{64}\b`,
-	), shape("hf_", `hf_[A-Za-z0-9]{30,}`), shape("SG.", `SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}`),
-	shape(
-		"dckr_pat_",
-		`[A-Za-z0-9_-]{29,}`,
-	), shape("hvs.", `hvs\.[A-Za-z0-9_-]{24,}`), shape("shp", `shp(?:at|ca|pa|ss)_[a-fA-F0-9]{32}`),
-	shape(
-		"AGE-SECRET-KEY-1",
-		`[0-9A-Z-]{74}\b`,
-	), shape("eyJ", `eyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}`),
-	inner(
-		"AccountKey=",
-		`AccountKey=[A-Za-z0-9+/]{40,}={0,2}`,
-	), inner("SharedAccessKey=", `SharedAccessKey=[A-Za-z0-9+/]{40,}={0,2}`),
+	shape("npm_", `npm_[A-Za-z0-9]{36}\b`), shape("pypi-AgE", `[A-Za-z0-9_-]{58,}`), shape("rubygems_", `rubygems_[a-f0-9]{48}\b`),
+	shape("dop_v1_", `dop_v1_[a-f0-9]{64}\b`), shape("hf_", `hf_[A-Za-z0-9]{30,}`), shape("SG.", `SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}`),
+	shape("dckr_pat_", `[A-Za-z0-9_-]{29,}`), shape("hvs.", `hvs\.[A-Za-z0-9_-]{24,}`), shape("shp", `shp(?:at|ca|pa|ss)_[a-fA-F0-9]{32}`),
+	shape("AGE-SECRET-KEY-1", `[0-9A-Z-]{74}\b`), shape("eyJ", `eyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}`),
+	inner("AccountKey=", `AccountKey=[A-Za-z0-9+/]{40,}={0,2}`), inner("SharedAccessKey=", `SharedAccessKey=[A-Za-z0-9+/]{40,}={0,2}`),
 	inner("uthorization:", `uthorization:\s*(?i:bearer|basic|token)\s+[A-Za-z0-9._~+/=-]{12,}`),
 	inner("://", `://[^\s/:@\[\]]+:[^\s/:@\[\]]{3,}@`), inner(":AA", `:AA[A-Za-z0-9_-]{33}\b`),
 }

@@ -95,20 +95,7 @@ func optionVariable(w *walk, pair, value string) {
 }
 
 func ownPlace(p string) bool {
-	return p != "" && p != "/dev/null" &&
-		!under(
-			path.Clean(p),
-			"/usr",
-			"/opt",
-			"/etc",
-			"/bin",
-			"/sbin",
-			"/lib",
-			"/nix",
-			"/snap",
-			"/Library",
-			"/Applications",
-		) &&
+	return p != "" && p != "/dev/null" && !under(path.Clean(p), "/usr", "/opt", "/etc", "/bin", "/sbin", "/lib", "/nix", "/snap", "/Library", "/Applications") &&
 		(!strings.HasPrefix(p, "~") || strings.HasPrefix(p, "~/Downloads"))
 }
 

@@ -71,20 +71,8 @@ func writeTarget(c *command, target string, from list) {
 
 func copyFiles(c *command) string {
 	ops := c.operandsAfter(
-		"t",
-		"m",
-		"o",
-		"g",
-		"S",
-		"e",
-		"rsh",
-		"exclude",
-		"include",
-		"target-directory",
-		"suffix",
-		"exclude-from",
-		"files-from",
-		"rsync-path",
+		"t", "m", "o", "g", "S", "e", "rsh", "exclude", "include", "target-directory", "suffix", "exclude-from",
+		"files-from", "rsync-path",
 	)
 	if c.is("install") && c.has("d", "directory") {
 		return create(c)
@@ -124,20 +112,8 @@ func rsync(c *command) string {
 		c.runProgram(c, v)
 	}
 	ops := c.operandsAfter(
-		"t",
-		"m",
-		"o",
-		"g",
-		"S",
-		"e",
-		"rsh",
-		"exclude",
-		"include",
-		"target-directory",
-		"suffix",
-		"exclude-from",
-		"files-from",
-		"rsync-path",
+		"t", "m", "o", "g", "S", "e", "rsh", "exclude", "include", "target-directory", "suffix", "exclude-from",
+		"files-from", "rsync-path",
 	)
 	for _, a := range ops {
 		if strings.Contains(a.s, ":") && !strings.HasPrefix(a.s, "/") {

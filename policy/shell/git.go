@@ -220,24 +220,8 @@ func gitDownload(g *command) string {
 	}
 	g.hit("git-fetch")
 	ops := g.operandsAfter(
-		"b",
-		"o",
-		"u",
-		"c",
-		"depth",
-		"branch",
-		"origin",
-		"config",
-		"reference",
-		"separate-git-dir",
-		"jobs",
-		"j",
-		"filter",
-		"template",
-		"upload-pack",
-		"shallow-since",
-		"s",
-		"X",
+		"b", "o", "u", "c", "depth", "branch", "origin", "config", "reference", "separate-git-dir", "jobs", "j",
+		"filter", "template", "upload-pack", "shallow-since", "s", "X",
 	)
 	switch {
 	case sub == "fetch" || sub == "pull":
@@ -348,24 +332,7 @@ func gitReads(sub string, g *command) bool {
 	}
 	switch sub {
 	case "branch":
-		return len(g.operandsAfter("contains", "no-contains", "merged", "no-merged", "points-at", "sort", "format")) == 0 &&
-			!g.has(
-				"d",
-				"D",
-				"m",
-				"M",
-				"c",
-				"C",
-				"f",
-				"delete",
-				"move",
-				"copy",
-				"edit-description",
-				"set-upstream-to",
-				"u",
-				"unset-upstream",
-			) ||
-			g.has("list", "l", "contains", "merged")
+		return len(g.operandsAfter("contains", "no-contains", "merged", "no-merged", "points-at", "sort", "format")) == 0 && !g.has("d", "D", "m", "M", "c", "C", "f", "delete", "move", "copy", "edit-description", "set-upstream-to", "u", "unset-upstream") || g.has("list", "l", "contains", "merged")
 	case "config":
 		return g.exactly("--get", "--get-all", "--get-regexp", "get") ||
 			len(g.operandsAfter()) == 1 && !g.has("unset", "edit", "e")

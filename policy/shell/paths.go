@@ -138,33 +138,10 @@ func absolutePlace(p string) zone {
 		}
 		return temp
 	case under(
-		p,
-		"/etc/passwd",
-		"/etc/shadow",
-		"/etc/gshadow",
-		"/etc/group",
-		"/etc/sudoers",
-		"/etc/sudoers.d",
-		"/etc/pam.d",
-		"/etc/ld.so.preload",
-		"/etc/fstab",
-		"/boot",
-		"/bin",
-		"/sbin",
-		"/lib",
-		"/lib32",
-		"/lib64",
-		"/usr/bin",
-		"/usr/sbin",
-		"/usr/lib",
-		"/usr/lib64",
-		"/usr/libexec",
-		"/efi",
-		"/proc/sysrq-trigger",
-		"/proc/kcore",
-		"/System",
-		"/Windows",
-		"/var/lib/dpkg",
+		p, "/etc/passwd", "/etc/shadow", "/etc/gshadow", "/etc/group", "/etc/sudoers", "/etc/sudoers.d",
+		"/etc/pam.d", "/etc/ld.so.preload", "/etc/fstab", "/boot", "/bin", "/sbin", "/lib", "/lib32", "/lib64",
+		"/usr/bin", "/usr/sbin", "/usr/lib", "/usr/lib64", "/usr/libexec", "/efi", "/proc/sysrq-trigger",
+		"/proc/kcore", "/System", "/Windows", "/var/lib/dpkg",
 	):
 		return vital
 	case p == "/home",
@@ -201,74 +178,20 @@ func homePlace(p string) zone {
 	}
 	rest := strings.TrimPrefix(p, "~/")
 	if under(
-		rest,
-		".cache",
-		"go/pkg",
-		"go/bin",
-		".npm",
-		".gradle/caches",
-		".m2/repository",
-		".cargo/registry",
+		rest, ".cache", "go/pkg", "go/bin", ".npm", ".gradle/caches", ".m2/repository", ".cargo/registry",
 		".local/share/virtualenvs",
 	) {
 		return temp
 	}
 	if under(
-		rest,
-		".bashrc",
-		".bash_profile",
-		".bash_login",
-		".bash_logout",
-		".bash_aliases",
-		".profile",
-		".zshrc",
-		".zprofile",
-		".zshenv",
-		".zlogin",
-		".login",
-		".cshrc",
-		".inputrc",
-		".ssh",
-		".gnupg",
-		".gitconfig",
-		".config/git",
-		".config/fish",
-		".config/autostart",
-		".config/systemd",
-		".xinitrc",
-		".xsession",
-		".vimrc",
-		".config/nvim",
-		".emacs",
-		".tmux.conf",
-		".npmrc",
-		".pypirc",
-		".netrc",
-		".aws",
-		".kube",
-		".docker",
-		".cargo/config",
-		".cargo/config.toml",
-		".cargo/credentials",
-		".git-credentials",
-		".pam_environment",
-		".crontab",
-		"Library/LaunchAgents",
-		".local/bin",
-		"bin",
-		".pip",
-		".config/pip",
-		".gdbinit",
-		".condarc",
-		".curlrc",
-		".wgetrc",
-		".config/gh",
-		".config/gcloud",
-		".azure",
-		".terraformrc",
-		".m2/settings.xml",
-		".gradle/init.gradle",
-		".gradle/gradle.properties",
+		rest, ".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile", ".zshrc",
+		".zprofile", ".zshenv", ".zlogin", ".login", ".cshrc", ".inputrc", ".ssh", ".gnupg", ".gitconfig",
+		".config/git", ".config/fish", ".config/autostart", ".config/systemd", ".xinitrc", ".xsession", ".vimrc",
+		".config/nvim", ".emacs", ".tmux.conf", ".npmrc", ".pypirc", ".netrc", ".aws", ".kube", ".docker",
+		".cargo/config", ".cargo/config.toml", ".cargo/credentials", ".git-credentials", ".pam_environment",
+		".crontab", "Library/LaunchAgents", ".local/bin", "bin", ".pip", ".config/pip", ".gdbinit", ".condarc",
+		".curlrc", ".wgetrc", ".config/gh", ".config/gcloud", ".azure", ".terraformrc", ".m2/settings.xml",
+		".gradle/init.gradle", ".gradle/gradle.properties",
 	) {
 		return startup
 	}
@@ -339,10 +262,14 @@ func glob(pat string, mode pattern.Mode) (*regexp.Regexp, bool) {
 // wrappers, of shells and interpreters.
 var obeyedFiles = words(
 	`.envrc .npmrc .yarnrc .yarnrc.yml .pnpmfile.cjs .pnp.cjs .pnp.loader.mjs pip.conf .pip.conf .gitattributes .gitmodules .gitconfig
-	.mcp.json mcp.json .cursorrules .windsurfrules .clinerules .roorules .aider.conf.yml agents.md claude.md claude.local.md gemini.md copilot-instructions.md
-	.devcontainer.json .gitpod.yml lefthook.yml lefthook.yaml lefthook.toml .pre-commit-config.yaml .overcommit.yml conftest.py sitecustomize.py usercustomize.py
-	.pythonrc .bazelrc .rspec .irbrc .pryrc .gdbinit .lldbinit .vimrc .exrc .nvimrc .nvim.lua .dir-locals.el .bashrc .bash_profile .bash_aliases .profile .zshrc .zshenv .zprofile
-	mise.toml .mise.toml .rprofile .ocamlinit .ghci .wgetrc .curlrc .psqlrc .sqliterc .inputrc .hgrc .terraformrc .ansible.cfg ansible.cfg init.gradle
+	.mcp.json mcp.json .cursorrules .windsurfrules .clinerules .roorules .aider.conf.yml agents.md claude.md
+	claude.local.md gemini.md copilot-instructions.md
+	.devcontainer.json .gitpod.yml lefthook.yml lefthook.yaml lefthook.toml .pre-commit-config.yaml
+	.overcommit.yml conftest.py sitecustomize.py usercustomize.py
+	.pythonrc .bazelrc .rspec .irbrc .pryrc .gdbinit .lldbinit .vimrc .exrc .nvimrc .nvim.lua .dir-locals.el
+	.bashrc .bash_profile .bash_aliases .profile .zshrc .zshenv .zprofile
+	mise.toml .mise.toml .rprofile .ocamlinit .ghci .wgetrc .curlrc .psqlrc .sqliterc .inputrc .hgrc
+	.terraformrc .ansible.cfg ansible.cfg init.gradle
 	nuget.config .condarc .netrc .pypirc .screenrc .tmux.conf .xinitrc .mailrc .lesskey dependabot.yml renovate.json .nycrc.js action.yml action.yaml`,
 )
 
@@ -418,54 +345,11 @@ func secretOf(p string) secretTier {
 func baseIs(p string, names ...string) bool { return slices.Contains(names, path.Base(p)) }
 
 func homeSecret(rest string) bool {
-	return under(
-		rest,
-		".ssh",
-		".gnupg",
-		".aws",
-		".azure",
-		".kube",
-		".netrc",
-		".npmrc",
-		".pypirc",
-		".git-credentials",
-		".pgpass",
-		".my.cnf",
-		".docker/config.json",
-		".config/gh",
-		".config/gcloud",
-		".config/hub",
-		".config/doctl",
-		".config/op",
-		".cargo/credentials",
-		".cargo/credentials.toml",
-		".gem/credentials",
-		".m2/settings.xml",
-		".gradle/gradle.properties",
-		".boto",
-		".s3cfg",
-		".vault-token",
-		".terraform.d/credentials.tfrc.json",
-		".password-store",
-		".local/share/keyrings",
-		"Library/Keychains",
-		".mozilla",
-		".config/google-chrome",
-		".bash_history",
-		".zsh_history",
-		".yarnrc.yml",
-		".composer/auth.json",
-		".config/git/credentials",
-		".heroku",
-		".fly",
-		".wrangler",
-		".databrickscfg",
-		".snowsql",
-		".env",
-		".electrum",
-		".bitcoin",
-		".ethereum",
-	) &&
+	return under(rest, ".ssh", ".gnupg", ".aws", ".azure", ".kube", ".netrc", ".npmrc", ".pypirc", ".git-credentials", ".pgpass", ".my.cnf",
+		".docker/config.json", ".config/gh", ".config/gcloud", ".config/hub", ".config/doctl", ".config/op", ".cargo/credentials", ".cargo/credentials.toml",
+		".gem/credentials", ".m2/settings.xml", ".gradle/gradle.properties", ".boto", ".s3cfg", ".vault-token", ".terraform.d/credentials.tfrc.json",
+		".password-store", ".local/share/keyrings", "Library/Keychains", ".mozilla", ".config/google-chrome", ".bash_history", ".zsh_history",
+		".yarnrc.yml", ".composer/auth.json", ".config/git/credentials", ".heroku", ".fly", ".wrangler", ".databrickscfg", ".snowsql", ".env", ".electrum", ".bitcoin", ".ethereum") &&
 		rest != ".ssh/config"
 }
 
@@ -524,34 +408,9 @@ func hunts(term string) bool {
 		return true
 	}
 	return holds(
-		t,
-		"akia",
-		"private key",
-		"begin rsa",
-		"begin openssh",
-		"_rsa",
-		"id_ed25519",
-		".pem",
-		".key",
-		"password",
-		"passwd",
-		"secret",
-		"token",
-		"ghp_",
-		"github_pat",
-		"credential",
-		"apikey",
-		"api_key",
-		"aws_",
-		".env",
-		"kubeconfig",
-		".p12",
-		".pfx",
-		"wallet",
-		"kdbx",
-		"authorized_keys",
-		"netrc",
-		"npmrc",
+		t, "akia", "private key", "begin rsa", "begin openssh", "_rsa", "id_ed25519", ".pem", ".key", "password",
+		"passwd", "secret", "token", "ghp_", "github_pat", "credential", "apikey", "api_key", "aws_", ".env",
+		"kubeconfig", ".p12", ".pfx", "wallet", "kdbx", "authorized_keys", "netrc", "npmrc",
 	)
 }
 
@@ -566,17 +425,8 @@ func secretName(name string) bool {
 
 // secretVariables are common environment variables that hold credentials.
 var secretVariables = []string{
-	"GITHUB_TOKEN",
-	"GH_TOKEN",
-	"NPM_TOKEN",
-	"NODE_AUTH_TOKEN",
-	"AWS_SECRET_ACCESS_KEY",
-	"AZURE_CLIENT_SECRET",
-	"ACTIONS_RUNTIME_TOKEN",
-	"ACTIONS_ID_TOKEN_REQUEST_TOKEN",
-	"CI_JOB_TOKEN",
-	"DATABASE_URL",
-	"SECRET_KEY",
+	"GITHUB_TOKEN", "GH_TOKEN", "NPM_TOKEN", "NODE_AUTH_TOKEN", "AWS_SECRET_ACCESS_KEY", "AZURE_CLIENT_SECRET",
+	"ACTIONS_RUNTIME_TOKEN", "ACTIONS_ID_TOKEN_REQUEST_TOKEN", "CI_JOB_TOKEN", "DATABASE_URL", "SECRET_KEY",
 	"TOKEN",
 }
 
@@ -612,12 +462,7 @@ func metadata(address string) bool {
 	}
 	switch ip.String() {
 	case "169.254.169.254",
-		"169.254.170.2",
-		"169.254.170.23",
-		"100.100.100.200",
-		"192.0.0.192",
-		"fd00:ec2::254",
-		"fd00:ec2::23",
+		"169.254.170.2", "169.254.170.23", "100.100.100.200", "192.0.0.192", "fd00:ec2::254", "fd00:ec2::23",
 		"fd20:ce::254":
 		return true
 	}

@@ -736,7 +736,8 @@ func (w *walk) invoke(name string, pos []string) string {
 	f.running++
 	out := w.stmt(f.body)
 	f.running--
-	w.pos, w.calls, w.foreign, w.decided, w.parallel, w.leaves = saved.pos, saved.calls, saved.foreign, saved.decided, saved.parallel, saved.leaves
+	w.pos, w.calls, w.foreign, w.decided, w.parallel, w.leaves = saved.pos, saved.calls, saved.foreign, saved.decided,
+		saved.parallel, saved.leaves
 	return out
 }
 

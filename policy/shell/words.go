@@ -273,7 +273,8 @@ func (w *walk) parameter(p *syntax.ParamExp, quoted bool) ([]string, byte) {
 func (w *walk) expandDefault(e *syntax.Expansion, name string, vals []string, list byte, set bool) ([]string, byte) {
 	set = set && (list == 0 || len(vals) > 0)
 	null := strings.Join(vals, "") == "" &&
-		(e.Op == syntax.AlternateUnsetOrNull || e.Op == syntax.DefaultUnsetOrNull || e.Op == syntax.ErrorUnsetOrNull || e.Op == syntax.AssignUnsetOrNull)
+		(e.Op == syntax.AlternateUnsetOrNull || e.Op == syntax.DefaultUnsetOrNull || e.Op == syntax.ErrorUnsetOrNull ||
+			e.Op == syntax.AssignUnsetOrNull)
 	word := w.wordText(e.Word)
 	switch e.Op {
 	case syntax.AlternateUnset, syntax.AlternateUnsetOrNull:

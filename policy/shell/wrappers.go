@@ -111,22 +111,8 @@ func su(c *command) string {
 // xargs follows the command that xargs builds from its input.
 func xargs(c *command) string {
 	in, start := unknown, c.command(
-		"I",
-		"n",
-		"P",
-		"L",
-		"d",
-		"a",
-		"E",
-		"s",
-		"max-args",
-		"max-procs",
-		"delimiter",
-		"arg-file",
-		"replace",
-		"max-lines",
-		"max-chars",
-		"process-slot-var",
+		"I", "n", "P", "L", "d", "a", "E", "s", "max-args", "max-procs", "delimiter", "arg-file", "replace",
+		"max-lines", "max-chars", "process-slot-var",
 	)
 	own := c.list
 	if start >= 0 {

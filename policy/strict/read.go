@@ -125,38 +125,11 @@ func plainType(message string) string {
 		return m[1] + " stands in quotes, which makes a text of it: write it without them"
 	}
 	return strings.NewReplacer(
-		"cannot construct ",
-		"cannot use ",
-		" into int64",
-		" as a whole number",
-		" into int",
-		" as a whole number",
-		" into bool",
-		" as true or false",
-		" into float64",
-		" as a number",
-		" into string",
-		" as text",
-		" into []string",
-		" as a list of texts",
-		" into []int",
-		" as a list of whole numbers",
-		" into []",
-		" as a list of ",
-		"!!float ",
-		"",
-		"!!bool ",
-		"",
-		"!!str ",
-		"",
-		"!!int ",
-		"",
-		"!!seq",
-		"a list",
-		"!!map",
-		"a mapping",
-		"policy.",
-		"",
+		"cannot construct ", "cannot use ", " into int64", " as a whole number", " into int", " as a whole number",
+		" into bool", " as true or false", " into float64", " as a number", " into string", " as text",
+		" into []string", " as a list of texts", " into []int", " as a list of whole numbers", " into []",
+		" as a list of ", "!!float ", "", "!!bool ", "", "!!str ", "", "!!int ", "", "!!seq", "a list", "!!map",
+		"a mapping", "policy.", "",
 	).Replace(plainStruct(message))
 }
 
@@ -237,6 +210,10 @@ func (r *reader) node(n *yaml.Node, t reflect.Type, path []any) {
 		}
 	case n.Kind == yaml.MappingNode && t.Kind() == reflect.Struct:
 		r.mapping(n, t, path)
+	case n.Kind == yaml.MappingNode && t.Kind() == reflect.Map:
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			r.node(n.Content[i+1], t.Elem(), append(path[:len(path):len(path)], n.Content[i].Value))
+		}
 	}
 }
 

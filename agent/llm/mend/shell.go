@@ -32,9 +32,5 @@ func Commands(text string) (string, bool) {
 		}
 	}
 	here := strings.Contains(text, "<<")
-	return strings.Join(
-			lines,
-			"\n",
-		), code > 0 && (prompts == 0 || prompts == code) &&
-			(here || !placeholder().MatchString(text))
+	return strings.Join(lines, "\n"), code > 0 && (prompts == 0 || prompts == code) && (here || !placeholder().MatchString(text))
 }

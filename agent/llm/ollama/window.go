@@ -97,12 +97,7 @@ func (m *Model) ownWindow(ctx context.Context, made int) (tokens int, known bool
 	if at >= 0 && running[at].ContextLength > ownDefault && running[at].ContextLength != made {
 		m.loaded = running[at].ContextLength
 		m.end.Log.InfoContext(
-			ctx,
-			"the model's window is that which its server gives it",
-			"model",
-			m.end.Model,
-			"num_ctx",
-			m.loaded,
+			ctx, "the model's window is that which its server gives it", "model", m.end.Model, "num_ctx", m.loaded,
 		)
 	}
 	if err != nil {

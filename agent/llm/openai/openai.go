@@ -143,12 +143,7 @@ func (m *Model) send(ctx context.Context, req llm.Request) (*http.Response, erro
 			return nil, err
 		}
 		m.end.Log.InfoContext(
-			ctx,
-			"model server does not know a parameter; asking without",
-			"model",
-			m.end.Model,
-			"err",
-			known.Err,
+			ctx, "model server does not know a parameter; asking without", "model", m.end.Model, "err", known.Err,
 		)
 		m.dialect.Store(&next)
 	}

@@ -45,15 +45,7 @@ var pathWord = pattern.Lazy(`^(?:\.{0,2}/)?[\p{L}\p{N}_.@+-]+(?:/[\p{L}\p{N}_.@+
 
 // plain lists names of files without an extension.
 var plain = []string{
-	"makefile",
-	"dockerfile",
-	"rakefile",
-	"gemfile",
-	"readme",
-	"license",
-	"changelog",
-	"procfile",
-	"justfile",
+	"makefile", "dockerfile", "rakefile", "gemfile", "readme", "license", "changelog", "procfile", "justfile",
 }
 
 // looksLikePath reports whether a word can be the path of a file: it has an extension
@@ -110,7 +102,9 @@ func startsWithDigitPath(s string) bool {
 
 // infoPath returns the path in an info string, or "".
 func infoPath(info string) string {
-	for _, word := range strings.FieldsFunc(info, func(c rune) bool { return c == ' ' || c == '{' || c == '}' || c == ',' }) {
+	for _, word := range strings.FieldsFunc(info, func(c rune) bool {
+		return c == ' ' || c == '{' || c == '}' || c == ','
+	}) {
 		if _, value, ok := strings.Cut(word, "="); ok {
 			word = value
 		}

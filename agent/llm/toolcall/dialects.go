@@ -120,30 +120,13 @@ var thinkTags = [...][2]string{
 
 // roleTokens begin a message of the assistant.
 var roleTokens = [...]string{
-	"<|im_start|>assistant\n",
-	"<|start_header_id|>assistant<|end_header_id|>",
-	"<|header_start|>assistant<|header_end|>",
-	"<|start_of_role|>assistant<|end_of_role|>",
-	"<|im_assistant|>assistant<|im_middle|>",
-	"<|assistant|>",
-	"<start_of_turn>model\n",
-	"<｜Assistant｜>",
+	"<|im_start|>assistant\n", "<|start_header_id|>assistant<|end_header_id|>",
+	"<|header_start|>assistant<|header_end|>", "<|start_of_role|>assistant<|end_of_role|>",
+	"<|im_assistant|>assistant<|im_middle|>", "<|assistant|>", "<start_of_turn>model\n", "<｜Assistant｜>",
 }
 
 // stopWords end a message and are not prose.
 var stopWords = [...]string{
-	"<|im_end|>",
-	"</s>",
-	"<|eot_id|>",
-	"<|eom_id|>",
-	"<end_of_turn>",
-	"<|end|>",
-	"<|eot|>",
-	"<|observation|>",
-	"<|user|>",
-	"<|stop|>",
-	"<eos>",
-	"<bot_end>",
-	"<|endoftext|>",
-	"<｜end▁of▁sentence｜>",
+	"<|im_end|>", "</s>", "<|eot_id|>", "<|eom_id|>", "<end_of_turn>", "<|end|>", "<|eot|>", "<|observation|>",
+	"<|user|>", "<|stop|>", "<eos>", "<bot_end>", "<|endoftext|>", "<｜end▁of▁sentence｜>",
 }

@@ -41,14 +41,7 @@ func (x *text) fenceAt(i int) (fence, bool) {
 // announces are the info strings that announce a call, codes those that permit one.
 var (
 	announces = [...]string{
-		"tool_call",
-		"tool_calls",
-		"tool_code",
-		"tool",
-		"tool_use",
-		"toolcall",
-		"function_call",
-		"function",
+		"tool_call", "tool_calls", "tool_code", "tool", "tool_use", "toolcall", "function_call", "function",
 		"tool-call",
 	}
 	codes = [...]string{"", "json", "json5", "jsonc", "xml", "html", "python", "py", "text", "txt", "plaintext"}

@@ -246,26 +246,8 @@ func attributes(s string) []mend.Field {
 
 // entities are the HTML entities for characters of markup.
 var entities = strings.NewReplacer(
-	"&lt;",
-	"<",
-	"&gt;",
-	">",
-	"&quot;",
-	`"`,
-	"&#34;",
-	`"`,
-	"&#39;",
-	"'",
-	"&apos;",
-	"'",
-	"&#x27;",
-	"'",
-	"&amp;",
-	"&",
-	"&#60;",
-	"<",
-	"&#62;",
-	">",
+	"&lt;", "<", "&gt;", ">", "&quot;", `"`, "&#34;", `"`, "&#39;", "'", "&apos;", "'", "&#x27;", "'",
+	"&amp;", "&", "&#60;", "<", "&#62;", ">",
 )
 
 func unescapeHTML(s string) string {

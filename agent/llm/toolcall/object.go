@@ -14,43 +14,16 @@ import (
 // Names of the parts of a call, the usual one first; case and separators are ignored.
 var (
 	nameFields = [...]string{
-		"name",
-		"toolname",
-		"tool",
-		"function",
-		"functionname",
-		"recipientname",
-		"action",
-		"commandname",
+		"name", "toolname", "tool", "function", "functionname", "recipientname", "action", "commandname",
 	}
 	argFields = [...]string{
-		"arguments",
-		"args",
-		"params",
-		"parameters",
-		"input",
-		"toolinput",
-		"actioninput",
-		"toolargs",
-		"toolarguments",
-		"kwargs",
-		"functionargs",
-		"inputs",
+		"arguments", "args", "params", "parameters", "input", "toolinput", "actioninput", "toolargs",
+		"toolarguments", "kwargs", "functionargs", "inputs",
 	}
 	metaFields = [...]string{"id", "type", "index", "callid", "toolcallid", "tooluseid"}
 	wrapFields = [...]string{
-		"toolcalls",
-		"toolcall",
-		"functioncall",
-		"function",
-		"calls",
-		"tooluses",
-		"tooluse",
-		"functioncalls",
-		"actions",
-		"tool",
-		"command",
-		"invoke",
+		"toolcalls", "toolcall", "functioncall", "function", "calls", "tooluses", "tooluse", "functioncalls",
+		"actions", "tool", "command", "invoke",
 	}
 	talkFields  = [...]string{"content", "role", "thought", "thoughts", "reasoning"}
 	emptyObject = json.RawMessage("{}")

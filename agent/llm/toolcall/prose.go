@@ -56,30 +56,9 @@ func (x *text) proseAfter(i int) bool {
 
 // textWords indicate that a sentence is about text.
 var textWords = [...]string{
-	"write",
-	"writes",
-	"wrote",
-	"written",
-	"print",
-	"prints",
-	"printed",
-	"emit",
-	"emits",
-	"emitted",
-	"output",
-	"outputs",
-	"send",
-	"sends",
-	"sent",
-	"format",
-	"syntax",
-	"return",
-	"returns",
-	"contains",
-	"means",
-	"instead",
-	"example",
-	"e.g.",
+	"write", "writes", "wrote", "written", "print", "prints", "printed", "emit", "emits", "emitted", "output",
+	"outputs", "send", "sends", "sent", "format", "syntax", "return", "returns", "contains", "means", "instead",
+	"example", "e.g.",
 }
 
 // speaksOfText reports whether before ends within a sentence about text.
@@ -125,67 +104,21 @@ func lastSentence(s string) string {
 var (
 	strongWords = []string{"for example", "for instance", "e.g.", "example:", "example call", "an example"}
 	showWords   = []string{
-		"for example",
-		"for instance",
-		"e.g.",
-		"example of",
-		"you could",
-		"you would",
-		"you can call",
-		"you can use",
-		"the format",
-		"the syntax",
-		"like so",
-		"look like this",
-		"looks like this",
-		"call looks like",
-		"call would",
+		"for example", "for instance", "e.g.", "example of", "you could", "you would", "you can call", "you can use",
+		"the format", "the syntax", "like so", "look like this", "looks like this", "call looks like", "call would",
 	}
 	exampleWords = []string{
-		"for example",
-		"an example",
-		"example:",
-		"examples",
-		"example of",
-		"example call",
-		"example usage",
-		"# example",
-		"for instance",
-		"e.g.",
-		"looks like",
-		"look like",
-		"would be",
-		"you would",
-		"you could",
-		"you can call",
-		"the format",
-		"the syntax",
-		"like so:",
-		"like this",
+		"for example", "an example", "example:", "examples", "example of", "example call", "example usage",
+		"# example", "for instance", "e.g.", "looks like", "look like", "would be", "you would", "you could",
+		"you can call", "the format", "the syntax", "like so:", "like this",
 	}
 	actWords = []string{
-		" i'll ",
-		" i will ",
-		" let me ",
-		" let's ",
-		" i'm going to ",
-		" i am going to ",
-		" i need to ",
+		" i'll ", " i will ", " let me ", " let's ", " i'm going to ", " i am going to ", " i need to ",
 		" i should ",
 	}
 	explainWords = []string{
-		"explain",
-		"show",
-		"describe",
-		"format",
-		"document",
-		"tell",
-		"say",
-		"illustrate",
-		"demonstrate",
-		" you ",
-		"if ",
-		"would",
+		"explain", "show", "describe", "format", "document", "tell", "say", "illustrate", "demonstrate", " you ",
+		"if ", "would",
 	}
 )
 
@@ -228,17 +161,8 @@ func (x *text) indentedCode(i int) bool {
 
 // placeholderNames are names of tools in explanations.
 var placeholderNames = [...]string{
-	"functionname",
-	"toolname",
-	"tool",
-	"function",
-	"name",
-	"funcname",
-	"yourtool",
-	"mytool",
-	"yourfunction",
-	"myfunction",
-	"methodname",
+	"functionname", "toolname", "tool", "function", "name", "funcname", "yourtool", "mytool", "yourfunction",
+	"myfunction", "methodname",
 }
 
 // placeholders reports whether explicit markup only illustrates the format of a call.

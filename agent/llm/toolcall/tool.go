@@ -157,30 +157,9 @@ func pathKey(key string) bool {
 
 // textKeys are arguments that are always text, regardless of their content.
 var textKeys = [...]string{
-	"content",
-	"contents",
-	"code",
-	"codeedit",
-	"text",
-	"filetext",
-	"oldstring",
-	"newstring",
-	"oldstr",
-	"newstr",
-	"oldtext",
-	"newtext",
-	"search",
-	"replace",
-	"replacement",
-	"command",
-	"message",
-	"result",
-	"regex",
-	"pattern",
-	"query",
-	"question",
-	"patch",
-	"thought",
+	"content", "contents", "code", "codeedit", "text", "filetext", "oldstring", "newstring", "oldstr", "newstr",
+	"oldtext", "newtext", "search", "replace", "replacement", "command", "message", "result", "regex", "pattern",
+	"query", "question", "patch", "thought",
 }
 
 func textKey(key string) bool { return slices.Contains(textKeys[:], fold(key)) }

@@ -122,18 +122,8 @@ func (p *Parser) Object(raw json.RawMessage) (args json.RawMessage, repaired boo
 
 // namePrefixes are prefixes that some models add to the name of a tool.
 var namePrefixes = [...]string{
-	"functions.",
-	"function.",
-	"functions:",
-	"default_api.",
-	"default_api:",
-	"tools.",
-	"tool.",
-	"tool:",
-	"namespace.",
-	"call:",
-	"multi_tool_use.",
-	"api.",
+	"functions.", "function.", "functions:", "default_api.", "default_api:", "tools.", "tool.", "tool:",
+	"namespace.", "call:", "multi_tool_use.", "api.",
 }
 
 // Canonical returns the name of a known tool for any of its spellings, and reports

@@ -352,16 +352,7 @@ func (x *xml) insideCall(k mark, to int, in frame) bool {
 		return false
 	}
 	value := x.s[k.next:to]
-	return strings.Count(
-		value,
-		"<"+in.outer+"=",
-	)+strings.Count(
-		value,
-		"<"+in.outer+" ",
-	) > strings.Count(
-		value,
-		"</"+in.outer+">",
-	)
+	return strings.Count(value, "<"+in.outer+"=")+strings.Count(value, "<"+in.outer+" ") > strings.Count(value, "</"+in.outer+">")
 }
 
 // ends reports whether a value can end before i.

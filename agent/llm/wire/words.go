@@ -27,7 +27,8 @@ func Quote(e *llm.Error, words string) *llm.Error {
 	}
 	if said := clean(words); said != "" { //control:server-is-quoted
 		quoted := *e
-		quoted.Public += `; it says: "` + said + `"`
+		quoted.Quote = `; it says: "` + said + `"`
+		quoted.Public += quoted.Quote
 		return &quoted
 	}
 	return e

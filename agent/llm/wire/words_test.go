@@ -34,6 +34,17 @@ func TestQuote(t *testing.T) {
 	}
 }
 
+// A line of the log has a server's words once.
+func TestWordsOnceInTheLog(t *testing.T) {
+	e := Quote(&llm.Error{Kind: llm.Invalid, Public: "it failed", Err: errors.New("status 400: no such option")}, "no such option")
+	if got, want := e.Error(), "it failed: status 400: no such option"; got != want {
+		t.Errorf("the log has %q, want %q", got, want)
+	}
+	if got, want := e.Public, `it failed; it says: "no such option"`; got != want {
+		t.Errorf("the reader gets %q, want %q", got, want)
+	}
+}
+
 // A fault of the server may be gone with the next try.
 func TestUnknownStatus(t *testing.T) {
 	for status, want := range map[int]llm.Kind{500: llm.Cut, 507: llm.Cut, 501: llm.Invalid, 400: llm.Invalid, 502: llm.Unreachable, 503: llm.Busy} {

@@ -28,10 +28,11 @@ type configFiles interface {
 type containerConfig struct {
 	Path     string // of the file
 	Image    string
-	Build    string   // arguments of docker build, at the root of a clone; "" without a Dockerfile
-	Compose  bool     // configured by Docker Compose
-	Features []string // names of additions to the image
-	Commands []string // shell lines to run after the container is created
+	Build    string            // arguments of docker build, at the root of a clone; "" without a Dockerfile
+	Compose  bool              // configured by Docker Compose
+	Features []string          // names of additions to the image
+	Versions map[string]string // versions of features, by name
+	Commands []string          // shell lines to run after the container is created
 }
 
 // places are the possible paths of the file; the first existing one counts.
@@ -98,9 +99,39 @@ func parse(name string, data []byte) (*containerConfig, error) {
 		}
 		c.Build = shellLine(append(words, path.Join(path.Dir(name), cmp.Or(said.Build.Context, said.Context))))
 	}
+	for name, options := range said.Features {
+		of, _ := options.(map[string]any)
+		if version, _ := of["version"].(string); number().MatchString(version) {
+			if c.Versions == nil {
+				c.Versions = map[string]string{}
+			}
+			c.Versions[name] = number().FindString(version)
+		}
+	}
 	var err error
 	c.Commands, err = commands(said.Commands)
 	return c, err
+}
+
+// bases are images without a language: a container on one gets it from a feature, or from
+// its commands.
+var bases = pattern.Lazy(`^(?:mcr\.microsoft\.com/(?:vscode/)?devcontainers/base|(?:docker\.io/(?:library/)?)?(?:ubuntu|debian|alpine|buildpack-deps))(?:[:@]|$)`)
+
+// isBase reports whether the image has no language of its own.
+func (c *containerConfig) isBase() bool { return bases().MatchString(c.Image) }
+
+// hinted returns the languages that features install, with their images.
+func (c *containerConfig) hinted() (out []fit) {
+	for _, feature := range c.Features {
+		name, _, _ := strings.Cut(path.Base(feature), ":")
+		for _, l := range languages {
+			if slices.Contains(l.tools, name) {
+				out = append(out, fit{l.image(c.Versions[feature]), c.Path + " has the feature " + name, c.Path})
+				break
+			}
+		}
+	}
+	return out
 }
 
 var errCommand = errors.New("postCreateCommand is neither a text nor a list of texts, nor an object of those")

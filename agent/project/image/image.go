@@ -47,20 +47,28 @@ func Find(ctx context.Context, files project.Files, allows func(image string) bo
 		out.Name, out.Why = name, why
 		return true
 	}
+	found := t.languages()
 	dev, err := readConfig(ctx, files)
 	if err != nil {
 		out.Notes = append(out.Notes, err.Error())
 	}
 	if dev != nil {
+		if dev.isBase() || dev.Image == "" {
+			found = append(found, dev.hinted()...)
+		}
+		yields := dev.isBase() && len(found) > 0
+		if yields {
+			found[0].why += fmt.Sprintf("; %s names %s, which has no language", dev.Path, dev.Image)
+			dev.Features = nil // they are what the other image has
+		}
 		out.Notes = append(out.Notes, unsupported(*dev)...)
-		if dev.Image != "" && take(dev.Image, dev.Path+" names it") {
+		if !yields && dev.Image != "" && take(dev.Image, dev.Path+" names it") {
 			return out, nil
 		}
 	}
-	found := t.languages()
 	for i, f := range found {
 		if take(f.image, f.why) {
-			if more := found[i+1:]; len(more) > 0 {
+			if more := found[i+1:]; len(more) > 0 && more[0].manifest != "" && (dev == nil || more[0].manifest != dev.Path) {
 				out.Notes = append(
 					out.Notes,
 					fmt.Sprintf(

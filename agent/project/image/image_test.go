@@ -106,6 +106,9 @@ func TestFind(t *testing.T) {
 		notes       []string
 	}{
 		{"a development container", "-- .devcontainer/devcontainer.json --\n{\"image\": \"mcr.microsoft.com/devcontainers/go:1-1.26\"}\n" + goModule, nil, "mcr.microsoft.com/devcontainers/go:1-1.26", nil},
+		{"a base with features", "-- .devcontainer.json --\n{\"image\": \"mcr.microsoft.com/devcontainers/base:ubuntu\", \"features\": {\"ghcr.io/devcontainers/features/java:1\": {\"version\": \"21-oracle\"}}}\n-- pom.xml --\n<java.version>17</java.version>\n", nil, "maven:3-eclipse-temurin-17", nil},
+		{"a base without a manifest", "-- .devcontainer.json --\n{\"image\": \"ubuntu:24.04\", \"features\": {\"ghcr.io/devcontainers/features/python:1\": {\"version\": \"3.12\"}}}\n", nil, "python:3.12", nil},
+		{"a base alone", "-- .devcontainer.json --\n{\"image\": \"debian:12\"}\n", nil, "debian:12", nil},
 		{"with features", "-- .devcontainer.json --\n{\"image\": \"acme/dev:1\", \"features\": {\"ghcr.io/a/b:1\": {}}}\n", nil, "acme/dev:1", []string{"features (ghcr.io/a/b:1), which are left out"}},
 		{"a Dockerfile", "-- .devcontainer/devcontainer.json --\n{\"build\": {\"dockerfile\": \"Dockerfile\"}}\n" + goModule, nil, "golang:1.26", []string{`without approval. Build the image on the machine of the server's docker, in a clone of the repository: "docker build -t acme/dev:1 -f .devcontainer/Dockerfile .devcontainer". Then name it in .github/agent.yml: workspace: {image: acme/dev:1}`}},
 		{"a Dockerfile with arguments", "-- .devcontainer/devcontainer.json --\n{\"build\": {\"dockerfile\": \"Dockerfile\", \"context\": \"..\", \"target\": \"dev\", \"args\": {\"BASE\": \"x; rm -rf /\"}}}\n" + goModule, nil, "golang:1.26", []string{`"docker build -t acme/dev:1 -f .devcontainer/Dockerfile --target dev --build-arg 'BASE=x; rm -rf /' ."`}},

@@ -216,26 +216,10 @@ func located(edits []patch.Edit, line int) []patch.Edit {
 // readPair reads search and replace, or start_line, end_line and the new text.
 func readPair(a tools.Args, f map[string]json.RawMessage) (patch.Edit, bool, error) {
 	search, hasSearch := pickText(
-		f,
-		"search",
-		"old_string",
-		"old_str",
-		"old_text",
-		"old",
-		"search_text",
-		"find",
-		"oldText",
+		f, "search", "old_string", "old_str", "old_text", "old", "search_text", "find", "oldText",
 	)
 	replace, hasReplace := pickText(
-		f,
-		"replace",
-		"new_string",
-		"new_str",
-		"new_text",
-		"new",
-		"replacement",
-		"replace_text",
-		"content",
+		f, "replace", "new_string", "new_str", "new_text", "new", "replacement", "replace_text", "content",
 	)
 	from, to := lineOf(f, "start_line", "line", "from_line"), lineOf(f, "end_line", "to_line")
 	switch {

@@ -26,12 +26,7 @@ func editFile(k *tools.Kit) tools.Tool {
 		Essential: true,
 		Edits:     true,
 		Aliases: []string{
-			"edit",
-			"edit_existing_file",
-			"str_replace",
-			"string_replace",
-			"replace_string_in_file",
-			"replace",
+			"edit", "edit_existing_file", "str_replace", "string_replace", "replace_string_in_file", "replace",
 			"multi_edit",
 		},
 		Params: []tools.Param{

@@ -29,16 +29,8 @@ func writeFile(k *tools.Kit) tools.Tool {
 		Kind:      policy.Write,
 		Essential: true,
 		Aliases: []string{
-			"create_file",
-			"write_to_file",
-			"create_new_file",
-			"save_file",
-			"write",
-			"overwrite_file",
-			"file_write",
-			"create",
-			"new_file",
-			"add_file",
+			"create_file", "write_to_file", "create_new_file", "save_file", "write", "overwrite_file", "file_write",
+			"create", "new_file", "add_file",
 		},
 		Params: []tools.Param{
 			tools.PathParam("File.", true),

@@ -266,26 +266,7 @@ func rangeValue(raw json.RawMessage) ([]workspace.Range, bool) {
 func parseRanges(s string) ([]workspace.Range, bool) {
 	var out []workspace.Range
 	for _, part := range strings.FieldsFunc(s, func(r rune) bool { return r == ',' || r == ';' }) {
-		part = strings.NewReplacer(
-			"L",
-			"",
-			"l",
-			"",
-			"–",
-			"-",
-			"—",
-			"-",
-			"..",
-			"-",
-			":",
-			"-",
-			" to ",
-			"-",
-			" ",
-			"",
-		).Replace(
-			strings.TrimSpace(part),
-		)
+		part = strings.NewReplacer("L", "", "l", "", "–", "-", "—", "-", "..", "-", ":", "-", " to ", "-", " ", "").Replace(strings.TrimSpace(part))
 		a, b, two := strings.Cut(part, "-")
 		from, err := strconv.Atoi(a)
 		if err != nil || from < 0 {

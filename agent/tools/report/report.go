@@ -48,12 +48,7 @@ func reportFinding(k *tools.Kit) tools.Tool {
 			Essential: true,
 			Modes:     []string{"review", "security"},
 			Aliases: []string{
-				"add_finding",
-				"report_issue",
-				"report_bug",
-				"add_review_comment",
-				"review_comment",
-				"add_comment",
+				"add_finding", "report_issue", "report_bug", "add_review_comment", "review_comment", "add_comment",
 				"finding",
 			},
 			Params: []tools.Param{

@@ -23,14 +23,7 @@ func findFiles(k *tools.Kit) tools.Tool {
 	f := finder{k}
 	return tools.New(tools.Sheet{Name: "find_files", Doc: findFilesDoc, Kind: policy.Read,
 		Aliases: []string{
-			"glob",
-			"find_file",
-			"file_search",
-			"glob_search",
-			"find",
-			"find_by_name",
-			"search_file_names",
-			"find_path",
+			"glob", "find_file", "file_search", "glob_search", "find", "find_by_name", "search_file_names", "find_path",
 		},
 		Params: []tools.Param{
 			{Name: "name", Doc: "Such as config, or a glob: **/*_test.go.",

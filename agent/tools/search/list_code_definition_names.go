@@ -37,17 +37,8 @@ func listDefinitions(k *tools.Kit) tools.Tool {
 	d := definer{k}
 	return tools.New(tools.Sheet{Name: "list_code_definition_names", Doc: definitionsDoc, Kind: policy.Read,
 		Aliases: []string{
-			"list_code_definitions",
-			"list_definitions",
-			"get_outline",
-			"file_outline",
-			"outline",
-			"code_outline",
-			"get_file_outline",
-			"list_symbols",
-			"get_symbols_overview",
-			"get_document_symbols",
-			"document_symbols",
+			"list_code_definitions", "list_definitions", "get_outline", "file_outline", "outline", "code_outline",
+			"get_file_outline", "list_symbols", "get_symbols_overview", "get_document_symbols", "document_symbols",
 			"view_code_outline",
 		},
 		Params: []tools.Param{

@@ -38,16 +38,8 @@ func searchWorkspace(k *tools.Kit) tools.Tool {
 			Kind:      policy.Read,
 			Essential: true,
 			Aliases: []string{
-				"search_files",
-				"grep",
-				"grep_search",
-				"search_file_content",
-				"search_code",
-				"ripgrep",
-				"search",
-				"search_in_files",
-				"find_in_files",
-				"search_text",
+				"search_files", "grep", "grep_search", "search_file_content", "search_code", "ripgrep", "search",
+				"search_in_files", "find_in_files", "search_text",
 			},
 			Params: []tools.Param{
 				{Name: "query", Doc: "What to look for.",

@@ -129,7 +129,7 @@ func (r runner) detach(ctx context.Context, cmd workspace.Command) (tools.Result
 	if err != nil {
 		return tools.Result{}, err
 	}
-	b := &job{id: r.handle("b"), line: cmd.Line, began: time.Now(), conn: conn, more: make(chan struct{}, 1)}
+	b := &job{id: r.Kept.Handle("b"), line: cmd.Line, began: time.Now(), conn: conn, more: make(chan struct{}, 1)}
 	r.jobs.mu.Lock()
 	r.list = append(r.list, b)
 	r.jobs.mu.Unlock()
@@ -283,7 +283,7 @@ func (r runner) watch(ctx context.Context, a tools.Args, b *job, v view) (tools.
 		if b.seen >= len(lines) { // the middle was dropped since then
 			b.seen = 0
 		}
-		v.from = max(b.seen, len(lines)-tailLines) + 1
+		v.from = max(b.seen, len(lines)-tools.TailLines) + 1
 		say = v.show(b.id, lines)
 	}
 	b.seen, b.shown = strings.Count(text, "\n"), printed // an unfinished line may still grow

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/agent/tools"
 	"github.com/handrail-bot/handrail/policy"
 	"github.com/handrail-bot/handrail/policy/pattern"
@@ -20,7 +21,6 @@ var readOutputDoc string
 
 // Limits of one call.
 const (
-	pageLines  = 200
 	maxHits    = 100
 	hitContext = 2
 	maxContext = 20
@@ -29,13 +29,8 @@ const (
 func readOutput(r runner) tools.Tool {
 	return tools.New(tools.Sheet{Name: "read_output", Doc: readOutputDoc, Kind: policy.Execute,
 		Aliases: []string{
-			"bash_output",
-			"get_output",
-			"read_terminal_output",
-			"get_terminal_output",
-			"get_command_output",
-			"command_output",
-			"terminal_output",
+			"bash_output", "get_output", "read_terminal_output", "get_terminal_output", "get_command_output",
+			"command_output", "terminal_output",
 		},
 		Params: []tools.Param{
 			{
@@ -43,14 +38,7 @@ func readOutput(r runner) tools.Tool {
 				Required: true,
 				Doc:      "Such as o1.",
 				Aliases: []string{
-					"handle",
-					"output_id",
-					"bash_id",
-					"shell_id",
-					"task_id",
-					"command_id",
-					"terminal_id",
-					"process_id",
+					"handle", "output_id", "bash_id", "shell_id", "task_id", "command_id", "terminal_id", "process_id",
 				},
 			},
 			{
@@ -157,7 +145,7 @@ func (r runner) read(ctx context.Context, a tools.Args, _ tools.Progress) (tools
 	if err != nil {
 		return tools.Result{}, err
 	}
-	v.most = tools.Room(ctx, maxOutBytes) * 9 / 10
+	v.most = tools.Room(ctx, tools.MaxOutBytes) * 9 / 10
 	if b := r.find(id); b != nil {
 		return r.watch(ctx, a, b, v)
 	}
@@ -171,10 +159,12 @@ func (r runner) read(ctx context.Context, a tools.Args, _ tools.Progress) (tools
 	if !ok {
 		return tools.Result{}, noOutput(r.Shelled, id)
 	}
-	return tools.Result{
-		Content: v.show(id, strings.Split(strings.TrimRight(text, "\n"), "\n")),
-		Title:   "Read output " + id,
-	}, nil
+	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
+	begin, end := "", ""
+	if last := len(lines) - 1; last > 0 && strings.HasPrefix(lines[0], "<untrusted ") && strings.HasPrefix(lines[last], "</untrusted ") {
+		begin, end, lines = lines[0]+"\n", "\n"+lines[last], lines[1:last] //control:mcp-pages-fenced
+	}
+	return tools.Result{Content: begin + v.show(id, lines) + end, Title: "Read output " + id}, nil
 }
 
 // show formats the requested lines with their numbers.
@@ -194,12 +184,12 @@ func (v view) show(id string, lines []string) string {
 	}
 	var b strings.Builder
 	at := from
-	for ; at <= to && at < from+pageLines && b.Len() < v.most; at++ {
-		fmt.Fprintf(&b, "%d | %s\n", at, tools.Shorten(lines[at-1], maxOutLine))
+	for ; at <= to && at < from+tools.PageLines && b.Len() < v.most; at++ {
+		fmt.Fprintf(&b, "%d | %s\n", at, tools.Shorten(lines[at-1], tools.MaxOutLine))
 	}
 	fmt.Fprintf(&b, "[Lines %d-%d of %d", from, at-1, len(lines))
 	if at <= to {
-		fmt.Fprintf(&b, "; go on with {\"id\":%q,\"lines\":\"%d-%d\"}", id, at, min(to, at+pageLines-1))
+		fmt.Fprintf(&b, "; go on with {\"id\":%q,\"lines\":\"%d-%d\"}", id, at, min(to, at+tools.PageLines-1))
 	}
 	return b.String() + "]"
 }
@@ -244,12 +234,21 @@ func (v view) matches(id string, lines []string) string {
 // window cuts a long line to the surroundings of its first match.
 func (v view) window(line string) string {
 	at := v.search.FindStringIndex(line)
-	if len(line) <= maxOutLine || at == nil || at[0] < maxOutLine/2 {
-		return tools.Shorten(line, maxOutLine)
+	if len(line) <= tools.MaxOutLine || at == nil || at[0] < tools.MaxOutLine/2 {
+		return tools.Shorten(line, tools.MaxOutLine)
 	}
-	from := at[0] - maxOutLine/4
+	from := at[0] - tools.MaxOutLine/4
 	for !utf8.RuneStart(line[from]) {
 		from--
 	}
-	return "…" + tools.Shorten(line[from:], maxOutLine)
+	return "…" + tools.Shorten(line[from:], tools.MaxOutLine)
+}
+
+// noOutput returns the error for a handle without an output.
+func noOutput(s session.Shell, id string) error {
+	var n int
+	if _, err := fmt.Sscanf(id, "b%d", &n); err == nil && n > 0 && n <= s.Handles {
+		return fmt.Errorf("the command %s ended with the workspace in which it ran. Start it again if you need it", id)
+	}
+	return fmt.Errorf("there is no output %q: a result names the id of what it left out", id)
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	_ "embed" // the description
 	"encoding/json"
+	"errors"
 	"fmt"
 	"path"
 	"slices"
@@ -22,14 +23,6 @@ import (
 //go:embed run_terminal_command.md
 var runTerminalCommandDoc string
 
-// Output is cut to this many lines at its beginning and its end.
-const (
-	headLines   = 15
-	tailLines   = 85
-	maxOutLine  = 2000
-	maxOutBytes = 48 << 10
-)
-
 func runTerminalCommand(r runner) tools.Tool {
 	tests := ""
 	if len(r.Tests) > 0 {
@@ -43,28 +36,10 @@ func runTerminalCommand(r runner) tools.Tool {
 			Kind:      policy.Execute,
 			Essential: true,
 			Aliases: []string{
-				"execute_command",
-				"run_command",
-				"run_in_terminal",
-				"run_terminal_cmd",
-				"bash",
-				"shell",
-				"terminal",
-				"run_shell_command",
-				"exec_command",
-				"run_bash_command",
-				"execute_bash",
-				"bash_tool",
-				"shell_exec",
-				"container_exec",
-				"terminal_run",
-				"run_shell",
-				"run_cmd",
-				"execute_shell",
-				"execute_shell_command",
-				"execute",
-				"exec",
-				"run",
+				"execute_command", "run_command", "run_in_terminal", "run_terminal_cmd", "bash", "shell", "terminal",
+				"run_shell_command", "exec_command", "run_bash_command", "execute_bash", "bash_tool", "shell_exec",
+				"container_exec", "terminal_run", "run_shell", "run_cmd", "execute_shell", "execute_shell_command",
+				"execute", "exec", "run",
 			},
 			Params: []tools.Param{
 				{
@@ -98,7 +73,6 @@ func runTerminalCommand(r runner) tools.Tool {
 type runner struct {
 	*tools.Kit
 	*standing
-	*kept
 	*jobs
 }
 
@@ -206,32 +180,9 @@ func (r runner) isSlow(line string) bool {
 	list := r.LongCommands
 	if list == nil {
 		list = []string{
-			"npm ",
-			"yarn",
-			"pnpm ",
-			"pip ",
-			"pip3 ",
-			"poetry ",
-			"uv ",
-			"cargo ",
-			"go build",
-			"go test",
-			"go vet",
-			"go install",
-			"make",
-			"mvn ",
-			"./mvnw",
-			"gradle ",
-			"./gradlew",
-			"dotnet ",
-			"docker build",
-			"bundle ",
-			"pytest",
-			"tox",
-			"bazel ",
-			"cmake ",
-			"apt-get ",
-			"golangci-lint",
+			"npm ", "yarn", "pnpm ", "pip ", "pip3 ", "poetry ", "uv ", "cargo ", "go build", "go test", "go vet",
+			"go install", "make", "mvn ", "./mvnw", "gradle ", "./gradlew", "dotnet ", "docker build", "bundle ",
+			"pytest", "tox", "bazel ", "cmake ", "apt-get ", "golangci-lint",
 		}
 	}
 	for _, part := range strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune("&|;\n(", r) }) {
@@ -249,6 +200,11 @@ func (r runner) intent(ctx context.Context, a tools.Args) (policy.Action, error)
 	cmd, err := r.command(ctx, a)
 	if err != nil {
 		return policy.Action{}, err
+	}
+	if r.Refuse != nil {
+		if why := r.Refuse(cmd.Line); why != "" {
+			return policy.Action{}, errors.New(why)
+		}
 	}
 	display := cmd.Line
 	if detached, err := a.Flag("background", false); err != nil {
@@ -285,7 +241,12 @@ func (r runner) run(ctx context.Context, a tools.Args, emit tools.Progress) (too
 	if err != nil {
 		return r.missing(cmd, err)
 	}
-	said := report(cmd, res, tools.Room(ctx, maxOutBytes)) + r.update(cmd, res)
+	said := report(cmd, res, tools.Room(ctx, tools.MaxOutBytes)) + r.update(cmd, res)
+	if r.Lacks != nil {
+		if line := r.Lacks(res); line != "" {
+			said += "\n" + line //control:missing-packages-are-told
+		}
+	}
 	if anew {
 		said += "\n[This is a new shell: variables, functions and background jobs of before are lost.]"
 	}
@@ -298,7 +259,7 @@ func (r runner) run(ctx context.Context, a tools.Args, emit tools.Progress) (too
 	if t := out.Tests; t != nil && t.Says != "" { //control:model-hears-no-test-ran
 		out.Content += "\n[Tests: " + t.How() + ".]"
 	}
-	r.keepAll(&out, res.Output)
+	r.Kept.KeepAll(&out, res.Output)
 	return out, nil
 }
 
@@ -326,7 +287,7 @@ func how(res workspace.CommandResult, cmd workspace.Command) string {
 // report returns the result of a command for the model. most limits the output bytes.
 func report(cmd workspace.Command, res workspace.CommandResult, most int) string {
 	var b strings.Builder
-	out := cutOutput(res.Output, res.Cut, most)
+	out := tools.CutOutput(res.Output, res.Cut, most)
 	if out == "" {
 		out = "(no output)"
 	}
@@ -382,41 +343,6 @@ func hiddenFailure(res workspace.CommandResult) string {
 		codes = append(codes, strconv.Itoa(code))
 	}
 	return strings.Join(codes, " | ")
-}
-
-// cutOutput returns the first 15 and the last 85 lines of s. lost is the number of
-// bytes that the host dropped from the middle.
-func cutOutput(s string, lost int64, most int) string {
-	s = strings.TrimRight(s, "\n")
-	if s == "" {
-		return ""
-	}
-	lines := strings.Split(s, "\n")
-	if n := len(lines) - headLines - tailLines; n > 0 {
-		head := append(lines[:headLines:headLines], fmt.Sprintf("[%d lines truncated]", n))
-		lines = append(head, lines[len(lines)-tailLines:]...)
-	}
-	for i, l := range lines {
-		lines[i] = tools.Shorten(l, maxOutLine)
-	}
-	s = strings.Join(lines, "\n")
-	if len(s) > most {
-		head, tail := s[:most/6], s[len(s)-most*5/6:]
-		s = strings.ToValidUTF8(
-			head,
-			"",
-		) + fmt.Sprintf(
-			"\n[%d characters truncated]\n",
-			len(s)-len(head)-len(tail),
-		) + strings.ToValidUTF8(
-			tail,
-			"",
-		)
-	}
-	if lost > 0 {
-		s += fmt.Sprintf("\n[%d bytes in the middle of the output were too much to keep]", lost)
-	}
-	return s
 }
 
 func firstLine(s string) string {

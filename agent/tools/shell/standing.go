@@ -60,7 +60,7 @@ func (s *standing) update(cmd workspace.Command, res workspace.CommandResult) (s
 		s.at = "." //control:directory-clamped
 		say += fmt.Sprintf(
 			"\n[The shell was left in %s, which is gone or outside the workspace. The next command begins in the root.]",
-			tools.Shorten(res.Left, maxOutLine),
+			tools.Shorten(res.Left, tools.MaxOutLine),
 		)
 	default:
 		s.at = res.Dir

@@ -9,6 +9,6 @@ func Tools(k *tools.Kit) []tools.Tool {
 	if k.Shell == nil {
 		return nil
 	}
-	r := runner{k, newStanding(k.Shelled), newKept(k), &jobs{}}
+	r := runner{k, newStanding(k.Shelled), &jobs{}}
 	return []tools.Tool{runTerminalCommand(r), readOutput(r)}
 }

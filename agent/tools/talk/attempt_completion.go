@@ -22,16 +22,8 @@ func attemptCompletion(*tools.Kit) tools.Tool {
 			Reads:     "Give the answer, and end the work with it. Call it alone.",
 			Repeats:   9, // high: the completion check has its own limit
 			Aliases: []string{
-				"complete_task",
-				"task_complete",
-				"finish",
-				"finish_task",
-				"task_done",
-				"done",
-				"submit",
-				"complete",
-				"final_answer",
-				"submit_answer",
+				"complete_task", "task_complete", "finish", "finish_task", "task_done", "done", "submit", "complete",
+				"final_answer", "submit_answer",
 			},
 			Params: []tools.Param{
 				{Name: "result", Required: true, Doc: "For the person who asked; Markdown.",

@@ -87,22 +87,8 @@ func (s stage) command(ctx context.Context) (*exec.Cmd, error) {
 	if s.check {
 		args = append(args, s.filter...)
 		args = append(
-			args,
-			"--unshare-all",
-			"--unshare-user",
-			"--disable-userns",
-			"--die-with-parent",
-			"--new-session",
-			"--cap-drop",
-			"ALL",
-			"--ro-bind",
-			"/",
-			"/",
-			"--proc",
-			"/proc",
-			"--dev",
-			"/dev",
-			"--",
+			args, "--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent", "--new-session",
+			"--cap-drop", "ALL", "--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "--",
 			tool["bwrap"],
 			"--version",
 		)
@@ -177,9 +163,7 @@ func (s stage) binds(at string) string {
 	}
 	table := quote(scratch("tmp", "", tmp) + scratch("shm", "noexec,", shm) + scratch("vartmp", "", varTmp))
 	lines := []string{
-		"printf %s " + table + " >" + quote(
-			at+"/fstab",
-		), "mount -a -T " + quote(at+"/fstab"), // one call: each start of mount costs milliseconds
+		"printf %s " + table + " >" + quote(at+"/fstab"), "mount -a -T " + quote(at+"/fstab"), // one call: each start of mount costs milliseconds
 		": >" + quote(at+"/handrail"), "mount --bind " + quote(s.engine.cfg.Binary) + " " + quote(at+"/handrail"),
 	}
 	if s.spec.Git != "" {
@@ -223,24 +207,10 @@ func (s stage) mountPoint() (string, error) {
 // sandbox returns the command line of bubblewrap.
 func (s stage) sandbox(at string) []string {
 	uid, gid := workspace.Owner()
-	a := append(
-		slices.Clone(s.filter),
-		"--unshare-all",
-		"--unshare-user",
-		"--disable-userns",
-		"--die-with-parent",
-		"--new-session",
-		"--as-pid-1",
-		"--cap-drop",
-		"ALL",
-		"--clearenv",
-		"--hostname",
-		"workspace",
-		"--uid",
-		itoa(int64(uid)),
-		"--gid",
-		itoa(int64(gid)),
-	)
+	a := append(slices.Clone(s.filter),
+		"--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent", "--new-session", "--as-pid-1",
+		"--cap-drop", "ALL", "--clearenv", "--hostname", "workspace",
+		"--uid", itoa(int64(uid)), "--gid", itoa(int64(gid)))
 	if s.spec.Network {
 		a = append(a, "--share-net", "--ro-bind-try", "/etc/resolv.conf", "/etc/resolv.conf")
 	}
@@ -258,35 +228,11 @@ func (s stage) sandbox(at string) []string {
 	for _, p := range []string{"passwd", "group", "hosts"} {
 		a = append(a, "--ro-bind", at+"/state/etc/"+p, "/etc/"+p)
 	}
-	a = append(
-		a,
-		"--proc",
-		"/proc",
-		"--dev",
-		"/dev",
-		"--bind",
-		at+"/shm",
-		"/dev/shm",
-		"--remount-ro",
-		"/dev",
-		"--bind",
-		at+"/tmp",
-		"/tmp",
-		"--bind",
-		at+"/vartmp",
-		"/var/tmp",
-		"--dir",
-		"/run",
-		"--bind",
-		at+"/tree",
-		"/workspace",
-		"--bind",
-		at+s.cache(),
-		workspace.CacheInside,
-		"--ro-bind",
-		at+"/handrail",
-		"/handrail/handrail",
-	)
+	a = append(a,
+		"--proc", "/proc", "--dev", "/dev", "--bind", at+"/shm", "/dev/shm", "--remount-ro", "/dev",
+		"--bind", at+"/tmp", "/tmp", "--bind", at+"/vartmp", "/var/tmp", "--dir", "/run",
+		"--bind", at+"/tree", "/workspace", "--bind", at+s.cache(), workspace.CacheInside,
+		"--ro-bind", at+"/handrail", "/handrail/handrail")
 	shown, hidden := s.visibleToolchains(), s.engine.cfg.Shows.Hidden
 	places := slices.Concat(shown, hidden)
 	slices.Sort(places) // parents first

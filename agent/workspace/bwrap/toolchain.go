@@ -40,7 +40,7 @@ func (e *Engine) findToolchains() error {
 		if err == nil {
 			e.path += dir + ":"
 		} else if e.cfg.Log != nil {
-			e.cfg.Log.Info("programs are not shown in workspaces", "dir", dir, "why", err)
+			e.cfg.Log.Debug("programs are not shown in workspaces", "dir", dir, "why", err)
 		}
 		if err == nil && root != "" && !slices.Contains(e.toolchains, root) {
 			e.toolchains = append(e.toolchains, root)

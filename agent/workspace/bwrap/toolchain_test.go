@@ -40,7 +40,7 @@ func TestToolchainOnThePath(t *testing.T) {
 	}
 	path := mine + ":" + filepath.Dir(goProgram) + ":bin:/:/root/bin:/proc/self/cwd"
 	got := says(t, path, "go version; command -v mine; echo PATH $PATH; ls "+mine)
-	want := "PATH " + filepath.Dir(goProgram) + ":/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin\n"
+	want := "PATH " + filepath.Dir(goProgram) + ":/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/cache/home/.local/bin\n"
 	if !strings.HasPrefix(got, "go version go") || !strings.Contains(got, want) || strings.Contains(got, "/mine") {
 		t.Errorf("inside it says\n%s\nwant %s", got, want)
 	}

@@ -151,16 +151,8 @@ func (c client) answer(r *refusal, key string) {
 		text += "Do without it. Where that cannot be, say so: a person can list a host under " + key + " in the configuration.\n"
 	}
 	_ = c.SetDeadline(time.Now().Add(headTime))
-	_, _ = c.Write(
-		[]byte(
-			"HTTP/1.1 " + strconv.Itoa(
-				r.status,
-			) + " " + r.Error() + "\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\nContent-Length: " +
-				strconv.Itoa(
-					len(text),
-				) + "\r\n\r\n" + text,
-		),
-	) // ignored: the client may have hung up
+	_, _ = c.Write([]byte("HTTP/1.1 " + strconv.Itoa(r.status) + " " + r.Error() + "\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\nContent-Length: " +
+		strconv.Itoa(len(text)) + "\r\n\r\n" + text)) // ignored: the client may have hung up
 }
 
 // refusal is the error of a refused or failed request. Its text is one line.

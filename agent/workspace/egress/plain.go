@@ -14,17 +14,8 @@ import (
 
 // hopHeaders are the hop-by-hop headers. They are not forwarded.
 var hopHeaders = []string{
-	"Connection",
-	"Keep-Alive",
-	"Proxy-Authenticate",
-	"Proxy-Authorization",
-	"Proxy-Connection",
-	"Te",
-	"Trailer",
-	"Transfer-Encoding",
-	"Upgrade",
-	"Expect",
-	"Http2-Settings",
+	"Connection", "Keep-Alive", "Proxy-Authenticate", "Proxy-Authorization", "Proxy-Connection", "Te", "Trailer",
+	"Transfer-Encoding", "Upgrade", "Expect", "Http2-Settings",
 }
 
 // plain forwards one request of plain HTTP and its answer. It does not follow

@@ -92,13 +92,12 @@ func readHello(r io.Reader) (raw []byte, name string, err error) {
 	err = errors.New("no TLS")
 	var hidden bool
 	// The standard library parses the hello; the handshake ends before any answer.
-	handshake := tls.Server(
-		readOnlyConn{r: io.TeeReader(r, &seen)},
-		&tls.Config{MinVersion: tls.VersionTLS12, GetConfigForClient: func(i *tls.ClientHelloInfo) (*tls.Config, error) {
-			name, hidden, err = i.ServerName, slices.Contains(i.Extensions, encryptedHello), nil
-			return nil, errHello
-		}},
-	).Handshake()
+	heard := func(i *tls.ClientHelloInfo) (*tls.Config, error) {
+		name, hidden, err = i.ServerName, slices.Contains(i.Extensions, encryptedHello), nil
+		return nil, errHello
+	}
+	cfg := &tls.Config{MinVersion: tls.VersionTLS12, GetConfigForClient: heard}
+	handshake := tls.Server(readOnlyConn{r: io.TeeReader(r, &seen)}, cfg).Handshake()
 	switch {
 	case err != nil && seen.Len() == 0:
 		return nil, "", errSilent

@@ -65,7 +65,14 @@ func (*Forward) Environ() []string {
 	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"} {
 		out = append(out, name+"=http://"+workspace.ProxyAddress)
 	}
-	return append(out, "NO_PROXY=localhost,127.0.0.1,::1", "no_proxy=localhost,127.0.0.1,::1", "NODE_USE_ENV_PROXY=1")
+	host, port, _ := net.SplitHostPort(workspace.ProxyAddress)                   // a constant
+	java := "JAVA_TOOL_OPTIONS=-Daether.connector.http.useSystemProperties=true" // Maven 3.9 asks for it
+	for _, scheme := range []string{"http", "https"} {
+		java += " -D" + scheme + ".proxyHost=" + host + " -D" + scheme + ".proxyPort=" + port
+	}
+	return append(
+		out, "NO_PROXY=localhost,127.0.0.1,::1", "no_proxy=localhost,127.0.0.1,::1", "NODE_USE_ENV_PROXY=1", java,
+	)
 }
 
 // accept accepts connections up to the limit. Further ones wait.

@@ -84,11 +84,7 @@ func block(st *unix.Statfs_t) int64 { return int64(st.Bsize) }
 
 // noRoom are the system's messages and error names for a full disk.
 var noRoom = []string{
-	"No space left on device",
-	"no space left on device",
-	"ENOSPC",
-	"Disk quota exceeded",
-	"disk quota exceeded",
+	"No space left on device", "no space left on device", "ENOSPC", "Disk quota exceeded", "disk quota exceeded",
 	"EDQUOT",
 }
 

@@ -94,14 +94,7 @@ func (s *sink) result() (string, int64) {
 	for i := 0; i < utf8.UTFMax && len(tail) > 0 && !utf8.RuneStart(tail[0]); i++ {
 		tail = tail[1:]
 	}
-	return untrusted.Screen(
-		s.head,
-	) + fmt.Sprintf(
-		"\n[%d bytes of output left out]\n",
-		s.dropped,
-	) + untrusted.Screen(
-		tail,
-	), s.dropped
+	return untrusted.Screen(s.head) + fmt.Sprintf("\n[%d bytes of output left out]\n", s.dropped) + untrusted.Screen(tail), s.dropped
 }
 
 // validName returns a file name as valid text.

@@ -5,7 +5,8 @@ import "strings"
 // notNames are words of Java and C# that may precede a bracket without naming a method.
 var notNames = words(
 	`if for while switch catch synchronized return throw new else do try using lock fixed foreach await yield when super this assert
-	public private protected internal static final abstract sealed virtual override async readonly extern unsafe default native in out ref params typeof nameof sizeof checked unchecked
+	public private protected internal static final abstract sealed virtual override async readonly extern unsafe
+	default native in out ref params typeof nameof sizeof checked unchecked
 	operator is as case instanceof`,
 )
 

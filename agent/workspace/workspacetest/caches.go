@@ -63,7 +63,8 @@ func caches(t *testing.T, s Subject) {
 		t.Fatal(err)
 	}
 	next := t.TempDir()
-	if err := errors.Join(os.Chmod(next, 0o755), os.Mkdir(filepath.Join(next, workspace.LayerTree), 0o755), os.Rename(left, filepath.Join(next, workspace.LayerCache)), workspace.RemoveTree(dir)); err != nil {
+	if err := errors.Join(os.Chmod(next, 0o755), os.Mkdir(filepath.Join(next, workspace.LayerTree), 0o755),
+		os.Rename(left, filepath.Join(next, workspace.LayerCache)), workspace.RemoveTree(dir)); err != nil {
 		t.Fatal(err)
 	}
 	shared := map[string]bool{"same": true, "d/same": true, "changed": false, "again/new": false, "fresh": false}

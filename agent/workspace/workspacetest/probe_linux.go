@@ -14,7 +14,8 @@ import (
 // forever.
 var notProbed = []uintptr{
 	unix.SYS_EXIT, unix.SYS_EXIT_GROUP, unix.SYS_RT_SIGRETURN, unix.SYS_RT_SIGSUSPEND, unix.SYS_CLONE, unix.SYS_CLONE3,
-	unix.SYS_SECCOMP, unix.SYS_SETSID, unix.SYS_SYNC, unix.SYS_SET_TID_ADDRESS, unix.SYS_RSEQ, unix.SYS_MUNMAP, unix.SYS_BRK, unix.SYS_PERSONALITY,
+	unix.SYS_SECCOMP, unix.SYS_SETSID, unix.SYS_SYNC, unix.SYS_SET_TID_ADDRESS, unix.SYS_RSEQ, unix.SYS_MUNMAP,
+	unix.SYS_BRK, unix.SYS_PERSONALITY,
 }
 
 // lastProbed is the newest call that is tried.

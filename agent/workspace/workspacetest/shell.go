@@ -38,11 +38,8 @@ func shell(t *testing.T, s Subject) {
 		{"back in the root", "pwd", "", "[back in " + ws.Root() + "]\n" + ws.Root() + "\n", 0},
 		{"stdin is empty", "cat; read x; echo \"[$x]\"", "", "[]\n", 0},
 		{
-			"no escapes",
-			`printf '\033[31mred\033[0m \033]0;title\007x\n'; printf '10%%\r50%%\r100%%\nab\bc\n'`,
-			"",
-			"red x\n100%\nac\n",
-			0,
+			"no escapes", `printf '\033[31mred\033[0m \033]0;title\007x\n'; printf '10%%\r50%%\r100%%\nab\bc\n'`, "",
+			"red x\n100%\nac\n", 0,
 		},
 		{"syntax error", "if then 2>/dev/null", "", "", -2},
 		{"still there", "echo $BAR", "", "baz\n", 0},
@@ -70,6 +67,7 @@ func shell(t *testing.T, s Subject) {
 			)
 		}
 	}
+	bash := run(t, ws, "echo ${BASH_VERSION:+bash}").Output == "bash\n"
 	for line, want := range map[string]string{
 		"cd sub/dir": "sub/dir,", "cd /tmp": ".,/tmp", "mkdir gone; cd gone; rmdir ../gone": ".," + ws.Root() + "/gone", "true": ".,",
 		"ln -s dir sub/way; cd sub/way": "sub/dir,", "cd \"it's\"": "it's,", "exit 1": ",",
@@ -78,7 +76,6 @@ func shell(t *testing.T, s Subject) {
 			t.Errorf("after %q the shell is said to be in %q, left %q (%v); want %s", line, res.Dir, res.Left, err, want)
 		}
 	}
-	bash := run(t, ws, "echo ${BASH_VERSION:+bash}").Output == "bash\n"
 	for line, want := range map[string]string{
 		"sh -c 'exit 3' | cat | sh -c 'exit 7'": "7 [3 0 7]", "false": "1 [1]", "! false": "0 [1]", "IFS=,; true | false": "1 [0 1]", "IFS=' '; true": "0 [0]",
 		"false | cat <<'E'\nx\nE": "0 [1 0]", "cat <<'E'\nno end": "0 []", "echo a \\": "0 []", "(exit 5) # why": "5 [5]",

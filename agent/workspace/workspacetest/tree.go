@@ -309,7 +309,8 @@ func changes(t *testing.T, s Subject) {
 		t,
 		ws,
 		`echo newer > mod.txt; rm del.txt; touch touch.txt; chmod 755 mode.sh; ln -sfn same.txt link; rm -r dir; mv ren.txt "ren amed.txt"
-echo n > new.txt; echo o > ignored.o; echo changed > kept.o; mkfifo fifo; mkdir -p nested/.git && echo x > nested/.git/config && echo y > nested/y
+echo n > new.txt; echo o > ignored.o; echo changed > kept.o; mkfifo fifo
+mkdir -p nested/.git && echo x > nested/.git/config && echo y > nested/y
 rm -r tofile todir; echo f > tofile; mkdir todir; echo d > todir/d; printf 'bytes\n' > "$(printf 'caf\351')"; ln -s /etc/passwd newlink; mkdir empty; git init -q . 2>/dev/null; true`,
 	)
 	cs, err := ws.Changes(t.Context())

@@ -203,14 +203,8 @@ func Proxy(t testing.TB, s *Site) *egress.Proxy {
 		Hosts: []string{
 			"allowed.example:" + s.TLS,
 			"plain.example:" + s.Plain,
-			"loop.example",
-			"mapped.example",
-			"metadata.example",
-			"private.example",
-			"nat64.example",
-			"shared.example",
-			"both.example",
-			"credentials.example",
+			"loop.example", "mapped.example", "metadata.example", "private.example", "nat64.example", "shared.example",
+			"both.example", "credentials.example",
 		},
 		// The last one is a plausible mistake of an operator.
 		Inside: map[string]string{

@@ -51,8 +51,9 @@ func gitPath(p string) (repo, rest string, ok bool) {
 	return m[1] + "/" + m[2], m[3], true
 }
 
-// serve checks access and passes the request to git.
-func (g *gitHTTP) serve(w http.ResponseWriter, r *http.Request, name, rest string) {
+// ServeHTTP checks access and passes the request to git.
+func (g *gitHTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	name, rest, _ := gitPath(r.URL.Path)
 	push := rest == "git-receive-pack" || r.URL.Query().Get("service") == "git-receive-pack"
 	rp, who, status := g.allowed(r, name, push)
 	if status != http.StatusOK {

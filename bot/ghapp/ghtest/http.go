@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -44,12 +45,11 @@ type response struct {
 
 // ServeHTTP serves the API, git and web pages.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if repo, rest, ok := gitPath(r.URL.Path); ok {
-		if s.gitAway != nil && s.gitAway(r) {
-			http.Error(w, "<html>502 Bad Gateway</html>", http.StatusBadGateway)
-			return
-		}
-		s.git.serve(w, r, repo, rest)
+	if _, _, ok := gitPath(r.URL.Path); ok {
+		s.git.ServeHTTP(w, r)
+		return
+	}
+	if s.serveLogin(w, r) {
 		return
 	}
 	path := r.URL.EscapedPath()
@@ -66,6 +66,19 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.rest.ServeHTTP(w, r)
+}
+
+// Route returns the route of a request in GitHub's notation, such as
+// "GET /repos/{owner}/{repo}". Requests to git and GraphQL have their own names.
+func (s *Server) Route(r *http.Request) string {
+	if _, rest, ok := gitPath(r.URL.Path); ok {
+		return strings.TrimSpace(r.Method + " " + rest + " " + r.URL.Query().Get("service"))
+	}
+	op, _ := s.routers.find(r.Method, strings.TrimPrefix(r.URL.EscapedPath(), "/api/v3"))
+	if op == nil {
+		return r.Method + " /" + path.Base(r.URL.Path)
+	}
+	return op.route
 }
 
 // serveAPI serves the REST API.

@@ -117,6 +117,7 @@ func appOperations() []operation {
 		{route: "GET /rate_limit", run: getRateLimit},
 		{route: "GET /user", run: getSelf, need: "metadata:read"},
 		{route: "GET /users/{username}", run: getUser},
+		{route: "GET /user/{account_id}", run: getAccount},
 		{
 			route: "GET /orgs/{org}/teams/{team_slug}/memberships/{username}",
 			run:   getMembership,

@@ -104,9 +104,7 @@ func (s *shaper) suiteShape(c *hub.CheckRun) object {
 	}
 	id := c.ID + suiteOffset
 	return object{"id": id, "node_id": "CS_" + itoa(id), "head_sha": c.SHA, "head_branch": branch, "status": c.Status,
-		"conclusion": nullable(
-			c.Conclusion,
-		), "url": s.api(c.Repo, "/check-suites/"+itoa(id)), "before": c.SHA, "after": c.SHA,
+		"conclusion": nullable(c.Conclusion), "url": s.api(c.Repo, "/check-suites/"+itoa(id)), "before": c.SHA, "after": c.SHA,
 		"pull_requests": s.pullsMinimal(c.Repo, c.SHA), "app": s.ciApp(c.ByApp),
 		"created_at": stamp(c.Started), "updated_at": stamp(c.Started)}
 }

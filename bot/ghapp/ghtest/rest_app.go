@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"sort"
+	"strconv"
 	"strings"
 	"time"
 
@@ -163,6 +164,15 @@ func getUser(c *call) (int, any, error) {
 		return 0, nil, hub.NotFound()
 	}
 	return 200, c.s.publicUser(u), nil
+}
+
+func getAccount(c *call) (int, any, error) {
+	for _, u := range c.s.Users {
+		if strconv.FormatInt(u.ID, 10) == c.params["account_id"] {
+			return 200, c.s.publicUser(u), nil
+		}
+	}
+	return 0, nil, hub.NotFound()
 }
 
 func (s *shaper) publicUser(u *hub.User) any {

@@ -1,6 +1,7 @@
 package ghtest
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"time"
@@ -135,7 +136,7 @@ func getRun(c *call) (int, any, error) {
 		"id":          c.number("run_id"),
 		"status":      run.Status,
 		"run_attempt": run.Attempt,
-		"actor":       object{"id": run.Actor},
+		"actor":       object{"id": cmp.Or(run.Actor, 1)},
 		"updated_at":  c.s.Now(),
 	}, nil
 }

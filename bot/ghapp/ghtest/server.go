@@ -54,10 +54,8 @@ type Config struct {
 	Sign      func(commit []byte) (string, error)
 	Signature func(commit string) (payload, signature string, valid bool)
 
-	// API wraps the handler of the REST API; nil means no wrapper.
-	API func(http.Handler) http.Handler
-	// GitAway reports whether a git request fails with 502; nil disables it.
-	GitAway func(*http.Request) bool
+	// API and Git wrap the handlers of the API and of git; nil means no wrapper.
+	API, Git func(http.Handler) http.Handler
 }
 
 // App is the app's data that an operator notes down after its creation.
@@ -111,12 +109,12 @@ type Server struct {
 	appPublic *rsa.PublicKey
 
 	log     *slog.Logger
-	git     *gitHTTP
+	git     http.Handler
 	owned   bool // Close removes the directory
 	addr    string
 	routers table
 	rest    http.Handler
-	gitAway func(*http.Request) bool
+	grants  sync.Map // logins that wait for the exchange of their code
 	query   func(Viewer, []byte) ([]byte, error)
 
 	http   *http.Server
@@ -143,7 +141,6 @@ func New(cfg Config) (*Server, error) {
 	if s.addr == "" {
 		s.addr = "127.0.0.1:0"
 	}
-	s.gitAway = cfg.GitAway
 	s.rest, s.query = http.HandlerFunc(s.serveAPI), cfg.Query
 	if cfg.API != nil {
 		s.rest = cfg.API(s.rest)
@@ -151,6 +148,9 @@ func New(cfg Config) (*Server, error) {
 	var err error
 	if s.git, err = newGitHTTP(s); err != nil {
 		return nil, err
+	}
+	if cfg.Git != nil {
+		s.git = cfg.Git(s.git)
 	}
 	key, priv, err := appKey(cfg.Key)
 	if err != nil {

@@ -278,9 +278,7 @@ func (s *shaper) checkShape(c *hub.CheckRun) object {
 	v := object{"id": c.ID, "node_id": fmt.Sprintf("CR_%d", c.ID), "name": c.Name, "head_sha": c.SHA,
 		"status": c.Status, "conclusion": nullable(c.Conclusion), "external_id": c.ExternalID, "url": url,
 		"html_url": s.page(c.Repo, fmt.Sprintf("/runs/%d", c.ID)), "details_url": nullable(c.URL),
-		"started_at": stamp(
-			c.Started,
-		), "completed_at": stampPtr(c.Completed), "check_suite": object{"id": c.ID + suiteOffset},
+		"started_at": stamp(c.Started), "completed_at": stampPtr(c.Completed), "check_suite": object{"id": c.ID + suiteOffset},
 		"output": object{"title": nullable(c.Title), "summary": nullable(c.Summary), "text": nullable(c.Text),
 			"annotations_count": len(c.Annotations), "annotations_url": url + "/annotations"},
 		"app": s.ciApp(c.ByApp), "pull_requests": s.pullsMinimal(c.Repo, c.SHA)}

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/bradleyfalzon/ghinstallation/v2"
+
+	"github.com/handrail-bot/handrail/bot/ghapp/answer"
 )
 
 // Config is the identity that asks: an App with its key, or a token for a repository.
@@ -51,10 +53,14 @@ type Answer struct {
 type Refused struct {
 	Address string
 	Status  int
+	Why     string // what is wrong with an answer that is not of the API; continues "its answer"
 }
 
-// Error returns the address and the status of the answer.
+// Error returns the address, and the status of the answer or its fault.
 func (r *Refused) Error() string {
+	if r.Why != "" {
+		return fmt.Sprintf("%s answers %d, and its answer %s", r.Address, r.Status, r.Why)
+	}
 	return fmt.Sprintf("%s answers %d %s", r.Address, r.Status, http.StatusText(r.Status))
 }
 
@@ -68,7 +74,7 @@ func Ask(ctx context.Context, cfg Config) (Answer, error) {
 	}
 	a := asker{
 		api:    strings.TrimRight(cfg.API, "/"),
-		client: &http.Client{Transport: cfg.Transport, Timeout: 15 * time.Second},
+		client: &http.Client{Transport: judged(cfg.API, cfg.Transport), Timeout: 15 * time.Second},
 	}
 	if cfg.Token != "" {
 		a.token = cfg.Token
@@ -76,7 +82,7 @@ func Ask(ctx context.Context, cfg Config) (Answer, error) {
 		err := a.get(ctx, "/repos/"+cfg.Repository, &repo)
 		return Answer{Date: a.date, Push: repo.Permissions.Push}, err
 	}
-	apps, err := ghinstallation.NewAppsTransport(cfg.Transport, cfg.AppID, cfg.Key)
+	apps, err := ghinstallation.NewAppsTransport(judged(cfg.API, cfg.Transport), cfg.AppID, cfg.Key)
 	if err != nil {
 		return Answer{}, ErrKey
 	}
@@ -100,6 +106,18 @@ func Ask(ctx context.Context, cfg Config) (Answer, error) {
 	return out, err
 }
 
+// judged returns a transport that passes only answers of GitHub's API.
+func judged(api string, next http.RoundTripper) http.RoundTripper {
+	if next == nil {
+		next = http.DefaultTransport
+	}
+	base := "/"
+	if u, err := url.Parse(api); err == nil {
+		base = strings.TrimSuffix(u.Path, "/") + "/"
+	}
+	return answer.Judge{Next: next, Base: base}
+}
+
 // FindEnterpriseAPI reports whether a GitHub Enterprise Server serves its API at /api/v3 of an
 // address, and returns the API's address.
 func FindEnterpriseAPI(ctx context.Context, address string, transport http.RoundTripper) (string, bool) {
@@ -108,7 +126,8 @@ func FindEnterpriseAPI(ctx context.Context, address string, transport http.Round
 		return "", false
 	}
 	u.Path, u.RawQuery = "/api/v3", ""
-	a := asker{api: u.String(), client: &http.Client{Transport: transport, Timeout: 15 * time.Second}}
+	client := &http.Client{Transport: judged(u.String(), transport), Timeout: 15 * time.Second}
+	a := asker{api: u.String(), client: client}
 	var meta json.RawMessage
 	err = a.get(ctx, "/meta", &meta)
 	var refused *Refused
@@ -195,7 +214,7 @@ func asApp(cfg Config) (app *asker, of func(Grant) *asker, err error) {
 	if cfg.API == "" {
 		cfg.API = "https://api.github.com/"
 	}
-	apps, err := ghinstallation.NewAppsTransport(cfg.Transport, cfg.AppID, cfg.Key)
+	apps, err := ghinstallation.NewAppsTransport(judged(cfg.API, cfg.Transport), cfg.AppID, cfg.Key)
 	if err != nil {
 		return nil, nil, ErrKey
 	}
@@ -281,9 +300,6 @@ func (a *asker) installationPages(ctx context.Context, pages int) (out []Grant, 
 				},
 			)
 		}
-		if list == nil { // the answer was null
-			return out, false, &Refused{a.api, http.StatusOK}
-		}
 		if len(list) < 100 {
 			return out, true, nil
 		}
@@ -291,7 +307,28 @@ func (a *asker) installationPages(ctx context.Context, pages int) (out []Grant, 
 	return out, false, nil
 }
 
+const (
+	maxTries   = 3 // at an answer that is none
+	pauseAfter = 100 * time.Millisecond
+)
+
+// get reads an answer. One that is none is asked for again.
 func (a *asker) get(ctx context.Context, path string, into any) error {
+	for try := 1; ; try++ {
+		err := a.getOnce(ctx, path, into)
+		var refused *Refused
+		if try == maxTries || !errors.As(err, &refused) || refused.Why == "" {
+			return err
+		}
+		select {
+		case <-time.After(pauseAfter):
+		case <-ctx.Done():
+			return err
+		}
+	}
+}
+
+func (a *asker) getOnce(ctx context.Context, path string, into any) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, a.api+path, nil)
 	if err != nil {
 		return err
@@ -302,6 +339,10 @@ func (a *asker) get(ctx context.Context, path string, into any) error {
 		req.Header.Set("Authorization", "Bearer "+a.token)
 	}
 	resp, err := a.client.Do(req)
+	var none *answer.Error
+	if errors.As(err, &none) && none.Err == nil {
+		return &Refused{a.api, none.Status, none.Why}
+	}
 	if err != nil {
 		return err
 	}
@@ -314,12 +355,9 @@ func (a *asker) get(ctx context.Context, path string, into any) error {
 		return err
 	}
 	if resp.StatusCode != http.StatusOK {
-		return &Refused{a.api, resp.StatusCode}
+		return &Refused{a.api, resp.StatusCode, ""}
 	}
-	if err := json.Unmarshal(body, into); err != nil { // an HTML page, not the API
-		return &Refused{a.api, http.StatusNotFound}
-	}
-	return nil
+	return json.Unmarshal(body, into)
 }
 
 // Lacks returns the missing permissions, such as "checks: write", and the missing

@@ -71,7 +71,7 @@ func (g *github) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func installation(id int, suspended any) object {
-	return object{"id": id, "account": object{"login": fmt.Sprintf("Owner%d", id)}, "suspended_at": suspended}
+	return object{"id": id, "account": object{"login": fmt.Sprintf("Owner%d", id)}, "suspended_at": suspended, "permissions": object{}}
 }
 
 func open(t *testing.T) (*github, granted.Config) {
@@ -167,7 +167,7 @@ func TestInDoubt(t *testing.T) {
 		}
 	}
 	g, cfg := open(t)
-	g.installations[0] = object{"id": 1, "suspended_at": "2026-01-01T00:00:00Z", "account": object{"slug": "an-enterprise"}}
+	g.installations[0] = object{"id": 1, "permissions": object{}, "suspended_at": "2026-01-01T00:00:00Z", "account": object{"slug": "an-enterprise"}}
 	if all, err := granted.All(t.Context(), cfg); err == nil {
 		t.Errorf("of an account without a name nobody can tell what is its: %v", all)
 	}

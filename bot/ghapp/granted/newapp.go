@@ -10,12 +10,12 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/http"
 	"net/url"
 	"strings"
 
 	"github.com/google/go-github/v62/github"
 
+	"github.com/handrail-bot/handrail/bot/ghapp/answer"
 	"github.com/handrail-bot/handrail/policy/pattern"
 	"github.com/handrail-bot/handrail/policy/secret"
 )
@@ -136,9 +136,7 @@ func (c Choice) Convert(ctx context.Context, code string) (App, error) {
 	if !codeRE().MatchString(code) {
 		return App{}, errors.New("create App: GitHub sent no code that can be read")
 	}
-	gh := github.NewClient(
-		&http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
-	)
+	gh := github.NewClient(noRedirects(judged(c.API(), nil)))
 	gh.UserAgent = "handrail"
 	if api := c.API(); api != "" {
 		u, err := url.Parse(api)
@@ -151,11 +149,12 @@ func (c Choice) Convert(ctx context.Context, code string) (App, error) {
 	if err != nil && resp != nil {
 		return App{}, fmt.Errorf("create App: GitHub answers %s; a code is valid for an hour, and once", resp.Status)
 	}
+	var none *answer.Error
+	if errors.As(err, &none) {
+		return App{}, fmt.Errorf("create App: %w", none)
+	}
 	if err != nil {
 		return App{}, errors.New("create App: GitHub does not answer") // the cause contains the code, so it is dropped
-	}
-	if got.GetID() == 0 || got.GetPEM() == "" {
-		return App{}, errors.New("create App: GitHub's answer has no App in it")
 	}
 	return App{
 		ID:            got.GetID(),

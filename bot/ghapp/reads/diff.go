@@ -52,17 +52,26 @@ type FileList struct {
 	Additions, Deletions int
 }
 
+// totals are the numbers of a pull request.
+type totals struct {
+	Additions, Deletions int
+	Files                int `json:"changed_files"`
+}
+
+func total(ctx context.Context, c *ghapp.Client, ref thread.Ref) (sum totals, err error) {
+	a := ghapp.Ask{Op: "read pull request", Thread: ref, Path: fmt.Sprintf("pulls/%d", ref.Number)}
+	_, err = page(ctx, c, a, &sum)
+	return sum, err
+}
+
 // Files returns the first files of a pull request, at most most. GitHub's limit is
 // 3,000.
 func Files(ctx context.Context, c *ghapp.Client, ref thread.Ref, most int) (FileList, error) {
-	var sum struct {
-		Additions, Deletions int
-		Total                int `json:"changed_files"`
-	}
-	if _, err := page(ctx, c, ghapp.Ask{Op: "read pull request", Thread: ref, Path: fmt.Sprintf("pulls/%d", ref.Number)}, &sum); err != nil {
+	sum, err := total(ctx, c, ref)
+	if err != nil {
 		return FileList{}, err
 	}
-	out := FileList{Total: sum.Total, Additions: sum.Additions, Deletions: sum.Deletions}
+	out := FileList{Total: sum.Files, Additions: sum.Additions, Deletions: sum.Deletions}
 	for next := 1; next != 0 && len(out.List) < most; {
 		var list []apiFile
 		var err error
@@ -147,7 +156,8 @@ const (
 )
 
 // PullDiff returns the diff of a pull request up to most bytes: whole files, or the
-// beginning of the first file if nothing else fits. hides selects the files to hide;
+// beginning of the first file if nothing else fits. A diff that shows less than the pull
+// request changes is read again as a list of files. hides selects the files to hide;
 // nil hides none.
 func PullDiff(
 	ctx context.Context,
@@ -175,7 +185,26 @@ func PullDiff(
 	case err != nil:
 		return Diff{}, err
 	}
-	return fit(splitDiff(string(got.Body)), most, hides), nil
+	files := splitDiff(string(got.Body))
+	sum, err := total(ctx, c, ref)
+	if err == nil && !sum.whole(files) { //control:short-diff-is-listed
+		var all FileList
+		all, err = Files(ctx, c, ref, maxFiles)
+		files = all.List
+	}
+	if err != nil {
+		return Diff{}, err
+	}
+	return fit(files, most, hides), nil
+}
+
+// whole reports whether a diff shows all that a pull request changes.
+func (t totals) whole(files []File) bool {
+	for _, f := range files {
+		t.Additions -= f.Additions
+		t.Deletions -= f.Deletions
+	}
+	return len(files) >= t.Files && t.Additions <= 0 && t.Deletions <= 0
 }
 
 // fit selects the files that fit into most bytes.

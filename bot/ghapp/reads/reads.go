@@ -29,7 +29,7 @@ func page(ctx context.Context, c *ghapp.Client, a ghapp.Ask, out any) (int, erro
 		return 0, err
 	}
 	if err := json.Unmarshal(got.Body, out); err != nil {
-		return 0, &ghapp.Error{Op: a.Op, Err: fmt.Errorf("read answer: %w", err)}
+		return 0, &ghapp.Error{Op: a.Op, Kind: ghapp.Temporary, Err: fmt.Errorf("read answer: %w", err)}
 	}
 	return got.Next, nil
 }

@@ -65,7 +65,7 @@ func (f *Follow) Look(ctx context.Context) ([]Said, error) {
 	}
 	var w written
 	if err := json.Unmarshal(now, &w); err != nil {
-		return nil, &ghapp.Error{Op: opSaid, Err: err}
+		return nil, &ghapp.Error{Op: opSaid, Kind: ghapp.Temporary, Err: err}
 	}
 	if err := l.thread(ctx, now, w); err != nil {
 		return nil, err
@@ -101,7 +101,8 @@ func (l *listing) read(ctx context.Context, path string, into any) error {
 const opSaid = "list texts"
 
 // list calls each for every entry of a list, on all pages.
-func (l *listing) list(ctx context.Context, path string, query url.Values, each func(context.Context, json.RawMessage, written) error) error {
+func (l *listing) list(ctx context.Context, path string, query url.Values,
+	each func(context.Context, json.RawMessage, written) error) error {
 	query.Set("per_page", "100")
 	for page := 1; ; page++ {
 		query.Set("page", strconv.Itoa(page))
@@ -112,7 +113,7 @@ func (l *listing) list(ctx context.Context, path string, query url.Values, each 
 		for _, raw := range items {
 			var w written
 			if err := json.Unmarshal(raw, &w); err != nil {
-				return &ghapp.Error{Op: opSaid, Err: err}
+				return &ghapp.Error{Op: opSaid, Kind: ghapp.Temporary, Err: err}
 			}
 			if err := each(ctx, raw, w); err != nil {
 				return err
@@ -178,7 +179,7 @@ func (l *listing) reviews(ctx context.Context, number int) error {
 func asCreated(comment json.RawMessage) (json.RawMessage, error) {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(comment, &fields); err != nil {
-		return nil, &ghapp.Error{Op: opSaid, Err: err}
+		return nil, &ghapp.Error{Op: opSaid, Kind: ghapp.Temporary, Err: err}
 	}
 	fields["updated_at"] = fields["created_at"] //control:listed-as-new
 	return json.Marshal(fields)

@@ -80,6 +80,9 @@ func open(ctx context.Context, c Config, pool *pgxpool.Pool) (*sqlstore.Store, e
 		Lock:    " FOR UPDATE",
 		Order:   fmt.Sprintf("SELECT pg_advisory_xact_lock(%d)", orderKey),
 		Full:    full,
+
+		Announce: "SELECT pg_notify('" + grown + "', ?)",
+		Listen:   func(ctx context.Context, told func(string)) error { return listen(ctx, pool, told) },
 		Close: func() error {
 			err := db.Close()
 			pool.Close()
@@ -90,6 +93,32 @@ func open(ctx context.Context, c Config, pool *pgxpool.Pool) (*sqlstore.Store, e
 		return nil, errors.Join(err, db.Close())
 	}
 	return sqlstore.New(ctx, sqlstore.Config{Engine: engine, Now: c.Now, Log: c.Log})
+}
+
+// grown is the channel on which sessions with new events are announced.
+const grown = "handrail_log"
+
+// listen calls told for each announced session until ctx ends. It holds one connection.
+func listen(ctx context.Context, pool *pgxpool.Pool, told func(string)) error {
+	held, err := pool.Acquire(ctx)
+	if err != nil {
+		return fmt.Errorf("listen for events: %w", err)
+	}
+	conn := held.Hijack() // a connection that listens does not go back
+	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
+	if _, err := conn.Exec(ctx, "LISTEN "+grown); err != nil {
+		return fmt.Errorf("listen for events: %w", err)
+	}
+	for {
+		n, err := conn.WaitForNotification(ctx)
+		if ctx.Err() != nil {
+			return nil //nolint:nilerr // the end was asked for
+		}
+		if err != nil {
+			return fmt.Errorf("listen for events: %w", err)
+		}
+		told(n.Payload)
+	}
 }
 
 // prepare brings the tables up to date, on one machine at a time.

@@ -11,6 +11,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/bot/store/postgres"
 	"github.com/handrail-bot/handrail/bot/store/sqlstore"
@@ -50,6 +51,38 @@ func TestCrash(t *testing.T) {
 // nothing.
 func TestCrashChild(t *testing.T) {
 	storetest.CrashChild(t, func(url string) store.Store { return open(t, postgres.Config{URL: url}).Store })
+}
+
+// TestFollow: a machine hears of the events that another one stores.
+func TestFollow(t *testing.T) {
+	t.Parallel()
+	url := storetest.StartPostgres(t, false).Database(t)
+	one, other := open(t, postgres.Config{URL: url}), open(t, postgres.Config{URL: url})
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	heard, ended := make(chan string, 100), make(chan error, 1)
+	go func() { ended <- one.Follow(ctx, func(id string) { heard <- id }) }()
+	l, err := other.Leases.Acquire(ctx, "s1", "other", time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for tick := time.NewTicker(20 * time.Millisecond); ; { // until the other one listens
+		if err := other.Logs.Log(l.Fence()).Append(ctx, session.NewEvent(session.TypeNote, 0, session.Note{Text: "x"})); err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case id := <-heard:
+			if stop(); id != "s1" {
+				t.Errorf("heard of %q", id)
+			}
+			if err := <-ended; err != nil {
+				t.Errorf("the end: %v", err)
+			}
+			tick.Stop()
+			return
+		case <-tick.C:
+		}
+	}
 }
 
 // TestTwoMachines opens one database at the same time from many machines:

@@ -197,7 +197,8 @@ func (s *wakes) Waiting(ctx context.Context, limit int) ([]store.Waiting, error)
 			WHERE (l.owner <> '' AND l.until <= ?) OR (l.owner = '' AND l.wanted = 1)
 		)
 		SELECT w.thread, MIN(w.priority), MIN(w.since),
-			COALESCE((SELECT d.sender FROM deliveries d WHERE d.thread = w.thread AND d.done IS NULL ORDER BY d.seq LIMIT 1), ''),
+			COALESCE((SELECT d.sender FROM deliveries d WHERE d.thread = w.thread AND d.done IS NULL
+				ORDER BY d.seq LIMIT 1), ''),
 			COALESCE(MAX(l.epoch), 0)
 		FROM work w LEFT JOIN leases l ON l.key = w.thread
 		WHERE l.key IS NULL OR (l.not_before <= ? AND (l.owner = '' OR l.until <= ?))

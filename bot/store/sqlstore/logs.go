@@ -31,17 +31,46 @@ func (l *log) Append(ctx context.Context, events ...*session.Event) error {
 func (l *log) Events(ctx context.Context, after int64) ([]session.Event, error) {
 	var out []session.Event
 	err := l.read().rows(ctx, func(rows *sql.Rows) error {
-		var e session.Event
-		var at int64
-		if err := rows.Scan(&e.Seq, &at, &e.Turn, &e.Type, &e.V, (*[]byte)(&e.Data), &e.Prev, &e.Hash); err != nil {
-			return err
-		}
-		e.Time = fromMicros(at)
+		e, err := scanEvent(rows)
 		out = append(out, e)
-		return nil
-	}, `SELECT seq, time, turn, type, v, data, prev, hash FROM events WHERE session = ? AND seq > ? ORDER BY seq`, l.fence.Key, after)
+		return err
+	}, selectEvents, l.fence.Key, after)
 	if err != nil {
 		return nil, fmt.Errorf("read log of session %s: %w", l.fence.Key, err)
+	}
+	return out, nil
+}
+
+const selectEvents = `SELECT seq, time, turn, type, v, data, prev, hash FROM events WHERE session = ? AND seq > ? ORDER BY seq`
+
+func scanEvent(rows *sql.Rows) (e session.Event, err error) {
+	var at int64
+	if err = rows.Scan(&e.Seq, &at, &e.Turn, &e.Type, &e.V, (*[]byte)(&e.Data), &e.Prev, &e.Hash); err == nil {
+		e.Time = fromMicros(at)
+	}
+	return e, err
+}
+
+// errPageFull ends the reading of a page.
+var errPageFull = errors.New("page is full")
+
+// Page implements [store.Logs].
+func (s *logs) Page(ctx context.Context, id string, after int64, limit int) ([]session.Event, error) {
+	var out []session.Event
+	size := 0
+	err := s.read().rows(ctx, func(rows *sql.Rows) error {
+		e, err := scanEvent(rows)
+		if err != nil {
+			return err
+		}
+		if size += len(e.Data); size > store.PageBytes && len(out) > 0 {
+			return errPageFull
+		}
+		out = append(out, e)
+		return nil
+	}, selectEvents+` LIMIT ?`, id, after, limit)
+	if err != nil && !errors.Is(err, errPageFull) {
+		return nil, fmt.Errorf("read log of session %s: %w", id, err)
 	}
 	return out, nil
 }
@@ -118,7 +147,13 @@ func appendEvents(ctx context.Context, q query, id string, events []*session.Eve
 		return fmt.Errorf("read head: %w", err)
 	}
 	session.Chain(seq, prev, events)
-	return insertEvents(ctx, q, id, events)
+	if err := insertEvents(ctx, q, id, events); err != nil || q.Announce == "" {
+		return err
+	}
+	if _, err := q.exec(ctx, q.Announce, id); err != nil {
+		return fmt.Errorf("announce events: %w", err)
+	}
+	return nil
 }
 
 func insertEvents(ctx context.Context, q query, id string, events []*session.Event) error {

@@ -10,42 +10,48 @@ import (
 )
 
 // Delete implements [store.Retired].
-func (s *Store) Delete(ctx context.Context, d *store.Deleted) error {
-	err := s.base.write(ctx, func(q query) error {
-		if err := over(ctx, q, d.Session); err != nil {
-			return err
-		}
-		seq, hash, err := head(ctx, q, d.Session)
-		if err == nil && (seq != d.Seq || hash != d.Hash) {
-			err = store.ErrConflict
-		}
-		var doc []byte
-		if err == nil {
-			doc, err = document(d)
-		}
-		if err != nil {
-			return err
-		}
-		// The record comes first: events can be deleted only if their session has one.
-		for _, do := range []struct {
-			stmt string
-			args []any
-		}{
-			{`INSERT INTO deleted (session, doc) VALUES (?, ?)`, []any{d.Session, doc}},
-			{`DELETE FROM events WHERE session = ?`, []any{d.Session}},
-			{`DELETE FROM heads WHERE session = ?`, []any{d.Session}},
-			{`DELETE FROM intents WHERE session = ?`, []any{d.Session}},
-			{`DELETE FROM leases WHERE key = ?`, []any{d.Session}},
-			{`DELETE FROM sessions WHERE id = ?`, []any{d.Session}},
-		} {
-			if _, err := q.exec(ctx, do.stmt, do.args...); err != nil {
-				return err
+func (s *Store) Delete(ctx context.Context, list ...*store.Deleted) error {
+	return s.base.write(ctx, func(q query) error {
+		for _, d := range list {
+			if err := remove(ctx, q, d); err != nil {
+				return fmt.Errorf("delete session %s: %w", d.Session, err)
 			}
 		}
 		return nil
 	})
+}
+
+// remove deletes one session.
+func remove(ctx context.Context, q query, d *store.Deleted) error {
+	if err := over(ctx, q, d.Session); err != nil {
+		return err
+	}
+	seq, hash, err := head(ctx, q, d.Session)
+	if err == nil && (seq != d.Seq || hash != d.Hash) {
+		err = store.ErrConflict
+	}
+	var doc []byte
+	if err == nil {
+		doc, err = document(d)
+	}
 	if err != nil {
-		return fmt.Errorf("delete session %s: %w", d.Session, err)
+		return err
+	}
+	// The record comes first: events can be deleted only if their session has one.
+	for _, do := range []struct {
+		stmt string
+		args []any
+	}{
+		{`INSERT INTO deleted (session, doc) VALUES (?, ?)`, []any{d.Session, doc}},
+		{`DELETE FROM events WHERE session = ?`, []any{d.Session}},
+		{`DELETE FROM heads WHERE session = ?`, []any{d.Session}},
+		{`DELETE FROM intents WHERE session = ?`, []any{d.Session}},
+		{`DELETE FROM leases WHERE key = ?`, []any{d.Session}},
+		{`DELETE FROM sessions WHERE id = ?`, []any{d.Session}},
+	} {
+		if _, err := q.exec(ctx, do.stmt, do.args...); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -13,23 +13,23 @@ import (
 
 type sessions struct{ *base }
 
-const selectSession = `SELECT s.doc, s.version, COALESCE(l.epoch, 0), COALESCE(l.owner, ''), COALESCE(l.until, 0)
+const selectSession = `SELECT s.n, s.doc, s.version, COALESCE(l.epoch, 0), COALESCE(l.owner, ''), COALESCE(l.until, 0)
 	FROM sessions s LEFT JOIN leases l ON l.key = s.id `
 
 type scanner interface{ Scan(dest ...any) error }
 
 func scanSession(row scanner) (*store.Session, error) {
 	var doc []byte
-	var version, epoch, until int64
+	var n, version, epoch, until int64
 	var owner string
-	if err := row.Scan(&doc, &version, &epoch, &owner, &until); err != nil {
+	if err := row.Scan(&n, &doc, &version, &epoch, &owner, &until); err != nil {
 		return nil, err
 	}
 	s, err := parse[store.Session](doc)
 	if err != nil {
 		return nil, err
 	}
-	s.Version, s.Epoch, s.Owner, s.Until = version, epoch, owner, fromMicros(until)
+	s.Seq, s.Version, s.Epoch, s.Owner, s.Until = n, version, epoch, owner, fromMicros(until)
 	return s, nil
 }
 
@@ -63,12 +63,15 @@ func (s *sessions) Create(ctx context.Context, in *store.Session) error {
 		if err == nil && n == 0 {
 			err = store.ErrExists
 		}
-		return err
+		if err != nil {
+			return err
+		}
+		return q.row(ctx, []any{&row.Seq}, `SELECT n FROM sessions WHERE id = ?`, row.ID)
 	})
 	if err != nil {
 		return fmt.Errorf("create session %s: %w", in.ID, err)
 	}
-	in.Created, in.Updated, in.Version = row.Created, row.Updated, row.Version
+	in.Seq, in.Created, in.Updated, in.Version = row.Seq, row.Created, row.Updated, row.Version
 	return nil
 }
 
@@ -185,6 +188,9 @@ func (s *sessions) List(ctx context.Context, by store.Query) ([]*store.Session, 
 	}
 	if !by.Before.IsZero() {
 		add("s.created < ?", micros(by.Before))
+	}
+	if by.Below != 0 {
+		add("s.n < ?", by.Below)
 	}
 	if len(by.States) > 0 {
 		states := make([]any, len(by.States))

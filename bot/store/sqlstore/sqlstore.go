@@ -40,10 +40,16 @@ type Engine struct {
 	Insert  func(ctx context.Context, tx Tx, wakes []river.InsertManyParams) error // inserts jobs
 	Jobs    func(config *river.Config) (store.Jobs, error)                         // returns a runner of jobs
 	Dollars bool                                                                   // arguments are $1, $2 …
-	Lock    string                                                                 // suffix of a SELECT that locks its rows
-	Order   string                                                                 // statement that makes deliveries commit in the order of their numbers
-	Full    func(error) bool                                                       // reports whether no space is left
-	Close   func() error
+	// suffix of a SELECT that locks its rows
+	Lock string
+	// statement that makes deliveries commit in the order of their numbers
+	Order string
+	Full  func(error) bool // reports whether no space is left
+	Close func() error
+	// Announce is a statement that tells other processes of a session with new events, for
+	// Listen; "" if they cannot be told. Listen calls told for each until ctx ends.
+	Announce string
+	Listen   func(ctx context.Context, told func(session string)) error
 	// Lane serializes writes, except the intake of deliveries: a delivery then waits for at
 	// most one other write. A database with concurrent writes leaves it nil.
 	Lane chan struct{}
@@ -101,6 +107,19 @@ func New(ctx context.Context, c Config) (*Store, error) {
 
 // River returns the runner of the queue's jobs in this database.
 func (s *Store) River(config *river.Config) (store.Jobs, error) { return s.base.Jobs(config) }
+
+// Follows reports whether [Store.Follow] hears of other processes.
+func (s *Store) Follows() bool { return s.base.Listen != nil }
+
+// Follow calls told with the id of each session that gets new events, from any process on
+// the database, until ctx ends. What happens between two calls is not told. It returns at
+// once if the database cannot tell.
+func (s *Store) Follow(ctx context.Context, told func(session string)) error {
+	if s.base.Listen == nil {
+		return nil
+	}
+	return s.base.Listen(ctx, told)
+}
 
 // Close waits for running writes and closes the database.
 func (s *Store) Close() error {

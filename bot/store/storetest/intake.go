@@ -18,16 +18,7 @@ const thread = "octo/hello#1"
 // sends for one comment if both an App hook and a repository hook see it.
 func deliveriesOnce(t *testing.T, e *env) {
 	make3 := func(run int) []*store.Delivery {
-		app, hook, again := delivery(
-			fmt.Sprint("app", run),
-			thread,
-		), delivery(
-			fmt.Sprint("hook", run),
-			thread,
-		), delivery(
-			fmt.Sprint("app", run),
-			thread,
-		)
+		app, hook, again := delivery(fmt.Sprint("app", run), thread), delivery(fmt.Sprint("hook", run), thread), delivery(fmt.Sprint("app", run), thread)
 		for _, d := range []*store.Delivery{app, hook, again} {
 			d.Key = fmt.Sprint("comment ", run, " 2026-03-04T05:06:07Z")
 		}
@@ -109,7 +100,8 @@ func deliveriesOrder(t *testing.T, e *env) {
 // deliveriesUrgent looks ahead for urgent deliveries. The order of work stays.
 func deliveriesUrgent(t *testing.T, e *env) {
 	ctx := t.Context()
-	for i, p := range []int{store.PriorityWork, store.PriorityStop, store.PriorityIdle, store.PriorityAnswer, store.PriorityStop} {
+	for i, p := range []int{store.PriorityWork, store.PriorityStop, store.PriorityIdle, store.PriorityAnswer,
+		store.PriorityStop} {
 		d := delivery(fmt.Sprint("d", i), thread)
 		d.Priority = p
 		_, err := e.Deliveries.Put(ctx, d)

@@ -59,6 +59,29 @@ func logChain(t *testing.T, e *env) {
 	}
 }
 
+// logPages checks that pages have limits, and together the whole log.
+func logPages(t *testing.T, e *env) {
+	ctx := t.Context()
+	l := e.Logs.Log(e.hold(t, "s1", "me").Fence())
+	must(t, l.Append(ctx, note(0, "a"), note(0, "b"), note(0, strings.Repeat("c", store.PageBytes)), note(0, "d")))
+	var got [][]int64
+	for after := int64(0); ; {
+		page, err := e.Logs.Page(ctx, "s1", after, 2)
+		must(t, err)
+		if len(page) == 0 {
+			break
+		}
+		var seqs []int64
+		for _, ev := range page {
+			seqs = append(seqs, ev.Seq)
+		}
+		got, after = append(got, seqs), seqs[len(seqs)-1]
+	}
+	if diff := cmp.Diff([][]int64{{1, 2}, {3}, {4}}, got); diff != "" {
+		t.Errorf("pages (-want +got):\n%s", diff)
+	}
+}
+
 // logOutput checks that the log holds the whole output of a command, however long.
 func logOutput(t *testing.T, e *env) {
 	ctx := t.Context()

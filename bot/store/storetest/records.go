@@ -83,6 +83,38 @@ func sessionsListed(t *testing.T, e *env) {
 	}
 }
 
+// sessionsPaged lists all sessions page by page, once each and newest first, although the
+// clock was set back while they were made.
+func sessionsPaged(t *testing.T, e *env) {
+	var made []string
+	for i := range 7 {
+		row := &store.Session{ID: fmt.Sprint("s", i), Thread: fmt.Sprint("t", i)}
+		must(t, e.Sessions.Create(t.Context(), row))
+		got, err := e.Sessions.Session(t.Context(), row.ID)
+		must(t, err)
+		if got.Seq != row.Seq || row.Seq == 0 {
+			t.Errorf("%s was created as number %d and is number %d", row.ID, row.Seq, got.Seq)
+		}
+		made = append([]string{row.ID}, made...)
+		e.clock.Add([]time.Duration{time.Hour, -3 * time.Hour, 0}[i%3])
+	}
+	var paged []string
+	for q := (store.Query{Limit: 2}); ; {
+		list, err := e.Sessions.List(t.Context(), q)
+		must(t, err)
+		for _, s := range list {
+			paged = append(paged, s.ID)
+		}
+		if len(list) < q.Limit {
+			break
+		}
+		q.Below = list[len(list)-1].Seq
+	}
+	if diff := cmp.Diff(made, paged); diff != "" {
+		t.Errorf("pages (-want +got):\n%s", diff)
+	}
+}
+
 // sessionsUpdate has two writers that have read the same row.
 func sessionsUpdate(t *testing.T, e *env) {
 	ctx := t.Context()

@@ -16,6 +16,7 @@ func Delete(t *testing.T, open func(t *testing.T, now func() time.Time) (store.S
 	for name, test := range map[string]func(*testing.T, *retired){
 		"a session is deleted whole":          deleteWhole,
 		"a session that is not over stays":    deleteUnfinished,
+		"of several all go or none":           deleteAllOrNone,
 		"a session that is worked on stays":   deleteHeld,
 		"a session that somebody wants stays": deleteWaiting,
 		"a log that has moved stays":          deleteMoved,
@@ -116,6 +117,20 @@ func (r *retired) left(t *testing.T, is ...store.Deleted) {
 	if diff := cmp.Diff(is, got); diff != "" {
 		t.Errorf("what is left (-want +got):\n%s", diff)
 	}
+}
+
+// deleteAllOrNone deletes none of several sessions if one of them cannot go.
+func deleteAllOrNone(t *testing.T, r *retired) {
+	ctx := t.Context()
+	first, busy := r.over(t, "s1", session.PhaseDone), r.over(t, "s2", session.PhaseRunning)
+	last := r.over(t, "s3", session.PhaseDone)
+	want(t, "deletion of three, one of which runs", r.Delete(ctx, first, busy, last), store.ErrNotOver)
+	for _, id := range []string{"s1", "s2", "s3"} {
+		r.kept(t, id)
+	}
+	r.left(t)
+	must(t, r.Delete(ctx, first, last))
+	r.left(t, *first, *last)
 }
 
 func deleteUnfinished(t *testing.T, r *retired) {

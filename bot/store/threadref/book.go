@@ -66,8 +66,8 @@ const partSize = 256 << 10
 const maxUnpacked = 512 << 20
 
 // maxSessions and maxBytes limit the sessions in a ref, and maxKnownAge the time for
-// which it recognizes redeliveries. The newest session is kept at any size: its budgets
-// limit that.
+// which it recognizes redeliveries. The newest session and unfinished ones are kept at any
+// size: their budgets limit that.
 const (
 	maxSessions = 20
 	maxBytes    = 32 << 20
@@ -138,9 +138,15 @@ func (b *book) trim(now time.Time, limit int) {
 	for _, data := range b.files {
 		size += len(data)
 	}
-	for len(b.Order) > maxSessions || len(b.Order) > 1 && size > limit { //control:old-sessions-are-forgotten
-		size -= b.forget(b.Order[0])
-		b.Order = b.Order[1:]
+	//control:old-sessions-are-forgotten
+	for i := 0; i < len(b.Order)-1 && (len(b.Order) > maxSessions || size > limit); {
+		id := b.Order[i]
+		if !b.Sessions[id].State.Over() { //control:unfinished-are-not-forgotten
+			i++
+			continue
+		}
+		size -= b.forget(id)
+		b.Order = slices.Delete(b.Order, i, i+1)
 	}
 }
 

@@ -50,6 +50,17 @@ func (l *log) Events(ctx context.Context, after int64) (out []session.Event, err
 	return out, err
 }
 
+// Page implements [store.Logs].
+func (s logs) Page(ctx context.Context, id string, after int64, limit int) ([]session.Event, error) {
+	all, err := s.Log(store.Fence{Key: id}).Events(ctx, after)
+	n, size := 0, 0
+	for n < min(len(all), limit) && (n == 0 || size+len(all[n].Data) <= store.PageBytes) {
+		size += len(all[n].Data)
+		n++
+	}
+	return all[:n], err
+}
+
 // Apply implements [store.Logs].
 func (s logs) Apply(ctx context.Context, f store.Fence, c store.Change) error {
 	d := soon

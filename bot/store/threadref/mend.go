@@ -64,6 +64,15 @@ func (b *book) mendSessions() error {
 	if !slices.Equal(sorted(b.Order), slices.Sorted(maps.Keys(b.Sessions))) {
 		return errors.New("the order of the sessions is not that of those that are there")
 	}
+	last := int64(0)
+	for _, id := range b.Order { // an older version counted none
+		row := b.Sessions[id]
+		if row.Seq <= last || row.Seq > maxCounter {
+			row.Seq = last + 1
+			b.Sessions[id] = row
+		}
+		last = row.Seq
+	}
 	for id, h := range b.Heads {
 		if h.Session != id || h.Seq < 1 || h.Seq > maxCounter {
 			return fmt.Errorf("the end of the log of session %.100q is none", id)

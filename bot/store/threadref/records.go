@@ -33,13 +33,17 @@ func (s sessions) Create(ctx context.Context, row *store.Session) error {
 	if err := store.CheckName("session", row.ID); err != nil {
 		return fmt.Errorf("create session: %w", err)
 	}
-	now := s.stamp()
+	now, seq := s.stamp(), int64(0)
 	err := s.change(ctx, soon, func(b *book) error {
 		if _, ok := b.Sessions[row.ID]; ok {
 			return store.ErrExists
 		}
 		kept := *row
-		kept.Created, kept.Updated, kept.Version = now, now, 1
+		kept.Created, kept.Updated, kept.Version, kept.Seq = now, now, 1, 1
+		if n := len(b.Order); n > 0 {
+			kept.Seq += b.Sessions[b.Order[n-1]].Seq
+		}
+		seq = kept.Seq
 		b.Sessions[row.ID] = kept
 		b.Order = append(b.Order, row.ID)
 		return nil
@@ -47,7 +51,7 @@ func (s sessions) Create(ctx context.Context, row *store.Session) error {
 	if err != nil {
 		return fmt.Errorf("create session %s: %w", row.ID, err)
 	}
-	row.Created, row.Updated, row.Version = now, now, 1
+	row.Seq, row.Created, row.Updated, row.Version = seq, now, now, 1
 	return nil
 }
 
@@ -133,7 +137,7 @@ func (s sessions) List(ctx context.Context, q store.Query) (out []*store.Session
 			if len(q.Pulls)+len(q.Branches) > 0 && (row.Pull == 0 || !slices.Contains(q.Pulls, row.Pull)) && (row.Branch == "" || !slices.Contains(q.Branches, row.Branch)) ||
 				q.Repo != "" && row.Repo != q.Repo || q.Requester != "" && row.Requester != q.Requester ||
 				len(q.States) > 0 && !slices.Contains(q.States, row.State) ||
-				!q.Before.IsZero() && !row.Created.Before(q.Before) {
+				!q.Before.IsZero() && !row.Created.Before(q.Before) || q.Below != 0 && row.Seq >= q.Below {
 				continue
 			}
 			if out = append(out, row); len(out) == cmp.Or(q.Limit, 100) {

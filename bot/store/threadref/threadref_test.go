@@ -369,7 +369,7 @@ func TestOldSessions(t *testing.T) {
 				id := fmt.Sprint("s", n)
 				put(t, s, "d"+id)
 				must(t, kept.Deliveries.Done(ctx, "", "d"+id))
-				must(t, kept.Sessions.Create(ctx, &store.Session{ID: id, Thread: thread}))
+				must(t, kept.Sessions.Create(ctx, &store.Session{ID: id, Thread: thread, State: session.PhaseDone}))
 				l, err := kept.Leases.Acquire(ctx, id, "run-1-1", time.Hour)
 				must(t, err)
 				must(t, kept.Intents.Intend(ctx, l.Fence(), &store.Intent{Key: "k" + id, Session: id, Kind: "comment"}))
@@ -403,6 +403,28 @@ func TestOldSessions(t *testing.T) {
 				t.Errorf("the first session's writes: %v", err)
 			}
 		})
+	}
+}
+
+// TestUnfinishedSessionsStay: a session that is not over is kept, however old it is.
+func TestUnfinishedSessionsStay(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	m := &memory{}
+	a, _ := two(m, nil)
+	for n := range 30 {
+		row := &store.Session{ID: fmt.Sprint("s", n), Thread: thread, State: session.PhaseDone}
+		if n == 0 {
+			row.State = session.PhaseAwaitingApproval
+		}
+		must(t, a.Store().Sessions.Create(ctx, row))
+	}
+	must(t, a.Flush(ctx))
+	_, again := two(m, nil)
+	list, err := again.Store().Sessions.List(ctx, store.Query{})
+	must(t, err)
+	if len(list) != 20 || list[19].ID != "s0" || list[18].ID != "s11" {
+		t.Errorf("%d sessions are left, the oldest are %s and %s", len(list), list[len(list)-1].ID, list[len(list)-2].ID)
 	}
 }
 

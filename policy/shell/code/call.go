@@ -216,13 +216,7 @@ func (r *reader) opens(c *Call, args []value) []value {
 	if r.sigils != "" && r.bare && !r.folds && r.fill == "$" { // Perl: a handle, a mode and a file
 		how, file = text(1), text(2)
 		if len(args) == 2 {
-			how.text, file.text = strings.Trim(
-				how.text,
-				"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789./_- ",
-			), strings.TrimLeft(
-				how.text,
-				"<>+| ",
-			)
+			how.text, file.text = strings.Trim(how.text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789./_- "), strings.TrimLeft(how.text, "<>+| ")
 			if cmd, ok := strings.CutSuffix(file.text, "|"); ok {
 				how.text, file.text = "|", cmd
 			}

@@ -130,7 +130,8 @@ func (s *scanner) next() {
 		s.quoted(c, "")
 	case s.regex && c == '/' && s.expectsValue():
 		s.enclosed("m", '/', 1)
-	case letter(c) || strings.IndexByte(s.sigils, c) >= 0 && (letter(s.peek(1)) || s.peek(1) == '{' || digit(s.peek(1)) || c == '$'):
+	case letter(c) || strings.IndexByte(s.sigils, c) >= 0 && (letter(s.peek(1)) || s.peek(1) == '{' || digit(s.peek(1)) ||
+		c == '$'):
 		s.word()
 	case digit(c):
 		from := s.at

@@ -18,12 +18,13 @@ import (
 type Faults struct {
 	Seed       uint64
 	BadGateway float64       // 502, nothing was done
+	NotFound   float64       // 404, nothing was done
 	Secondary  float64       // 403 with a secondary limit and retry-after, nothing was done
 	RetryAfter time.Duration // retry-after of Secondary, in whole seconds; 0 means one second
 	Lost       float64       // writes only: done, but the connection drops without an answer
 	Late       float64       // writes only: the connection drops, and the write is done later
 	LateBy     time.Duration // maximum delay of a late write
-	// Match selects the affected requests; nil means the whole REST API.
+	// Match selects the affected requests; nil means all.
 	Match func(*http.Request) bool
 	Git   bool // git requests selected by Match fail with 502 as well
 }
@@ -33,6 +34,7 @@ type fault int
 const (
 	faultNone fault = iota
 	faultBadGateway
+	faultNotFound
 	faultSecondary
 	faultLost
 	faultLate
@@ -42,8 +44,11 @@ const (
 type faulty struct {
 	next http.Handler
 
+	route func(*http.Request) string
+
 	mu      sync.Mutex
 	faults  Faults
+	breaks  func(route string) Break
 	rng     *rand.Rand
 	met     int           // number of requests that met a fault
 	late    int           // number of outstanding late writes
@@ -52,8 +57,8 @@ type faulty struct {
 	done    sync.WaitGroup
 }
 
-func newFaulty(next http.Handler) *faulty {
-	f := &faulty{next: next, settled: make(chan struct{}), closed: make(chan struct{})}
+func newFaulty(route func(*http.Request) string) *faulty {
+	f := &faulty{route: route, settled: make(chan struct{}), closed: make(chan struct{})}
 	close(f.settled)
 	return f
 }
@@ -94,6 +99,10 @@ func (f *faulty) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch kind {
 	case faultBadGateway:
 		http.Error(w, "<html>502 Bad Gateway</html>", http.StatusBadGateway)
+	case faultNotFound:
+		w.Header().Set("Content-Type", "application/json; charset=utf-8")
+		w.WriteHeader(http.StatusNotFound)
+		fmt.Fprint(w, `{"message":"Not Found","status":"404"}`)
 	case faultSecondary:
 		f.secondary(w)
 	case faultLost:
@@ -153,15 +162,21 @@ func (f *faulty) count(n int) {
 	}
 }
 
-// gitAway reports whether a git request must fail.
-func (f *faulty) gitAway(r *http.Request) bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	away := f.faults.Git && f.faults.Match(r)
-	if away {
-		f.met++
-	}
-	return away
+// withoutGit returns a handler that fails with 502 on the git requests that meet a fault.
+func (f *faulty) withoutGit(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		f.mu.Lock()
+		away := f.faults.Git && (f.faults.Match == nil || f.faults.Match(r))
+		if away {
+			f.met++
+		}
+		f.mu.Unlock()
+		if away {
+			http.Error(w, "<html>502 Bad Gateway</html>", http.StatusBadGateway)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 // draw chooses the fault of a request and, for a late write, the delay.
@@ -181,6 +196,7 @@ func (f *faulty) draw(r *http.Request) (fault, time.Duration) {
 		on   bool
 	}{
 		{faultBadGateway, is.BadGateway, true},
+		{faultNotFound, is.NotFound, true},
 		{faultSecondary, is.Secondary, true},
 		{faultLost, is.Lost, write},
 		{faultLate, is.Late, write},

@@ -200,13 +200,7 @@ func (s *Server) Merge(ref thread.Ref, by string) error {
 			return fmt.Errorf("merge %s: %w", ref, err)
 		}
 		sha, err := is.Repo.Dir.Line(
-			"commit-tree",
-			tree,
-			"-p",
-			base,
-			"-p",
-			p.HeadSHA,
-			"-m",
+			"commit-tree", tree, "-p", base, "-p", p.HeadSHA, "-m",
 			fmt.Sprintf("Merge pull request #%d", is.Number),
 		)
 		if err != nil {

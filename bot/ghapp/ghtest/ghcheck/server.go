@@ -32,11 +32,12 @@ func New(cfg ghtest.Config) (*Server, error) {
 	if cfg.Sign == nil {
 		cfg.Sign = webflow.Sign
 	}
+	s.faulty = newFaulty(func(r *http.Request) string { return s.Route(r) })
 	cfg.API = func(next http.Handler) http.Handler {
-		s.faulty = newFaulty(next)
+		s.faulty.next = s.faulty.breaking(next)
 		return s.faulty
 	}
-	cfg.GitAway = func(r *http.Request) bool { return s.faulty.gitAway(r) }
+	cfg.Git = func(next http.Handler) http.Handler { return s.faulty.withoutGit(s.faulty.breaking(next)) }
 	s.Server, err = ghtest.New(cfg)
 	return s, err
 }

@@ -205,10 +205,7 @@ func (v view) comment(cm *hub.Comment) object {
 		"login":      strings.TrimSuffix(cm.Author.Login, "[bot]"),
 	} // in GraphQL the login of a bot is its slug
 	c := object{"__typename": "PullRequestReviewComment", "fullDatabaseId": strconv.FormatInt(cm.ID, 10), "author": author,
-		"authorAssociation": ghtest.Association(
-			cm.Issue.Repo,
-			cm.Author,
-		), "body": cm.Body, "bodyHTML": untrusted.Page(cm.Body), "diffHunk": cm.Hunk,
+		"authorAssociation": ghtest.Association(cm.Issue.Repo, cm.Author), "body": cm.Body, "bodyHTML": untrusted.Page(cm.Body), "diffHunk": cm.Hunk,
 		"url":       fmt.Sprintf("%s/%s/pull/%d#discussion_r%d", v.URL, cm.Issue.Repo.FullName(), cm.Issue.Number, cm.ID),
 		"createdAt": cm.Created.Format(time.RFC3339), "lastEditedAt": nil}
 	c["reactions"] = resolver(func(args object) (any, error) {

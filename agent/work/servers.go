@@ -1,0 +1,678 @@
+package work
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/handrail-bot/handrail/agent/mcp"
+	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/agent/workspace"
+	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/untrusted"
+)
+
+// server is an MCP server that a session may use.
+type server struct {
+	policy.Server
+	name string
+	key  string // identifies all that is approved, besides the tools
+	by   session.Resolved
+}
+
+// serving is the choice of the MCP servers at the start of a run. Those of the operator
+// are used; a repository's only after an approval.
+type serving struct {
+	*settingUp
+	image    string   // name of the workspace's image
+	programs string   // identity of its programs
+	unused   []string // lines about servers that are not used
+}
+
+// servers returns the servers that the session may use. If it asks for an approval of a
+// repository's, waits is the outcome of the run.
+func (e *Engine) servers(
+	ctx context.Context,
+	j Job,
+	at *session.State,
+) (r *serving, use []server, waits *session.Outcome, err error) {
+	r = &serving{settingUp: &settingUp{Engine: e, j: j, at: at}, unused: slices.Clone(e.cfg.Rules.MCP.Unfit)}
+	r.set.repo, _, _ = strings.Cut(j.Task.Thread, "#")
+	r.set.repo = cmp.Or(r.set.repo, j.Task.Clone.Path, j.Name)
+	r.image = cmp.Or(j.image.Name, e.cfg.Rules.Workspace.Image)
+	m, err := policy.ParseMode(at.ModeName())
+	if err != nil || !m.Allows(policy.MCP) || len(e.cfg.Rules.MCP.Servers)+len(r.unused) == 0 {
+		r.unused = nil
+		return r, nil, nil, err
+	}
+	if engine, ok := e.cfg.Workspace.(workspace.Identified); ok && r.hasProposals() {
+		r.programs, err = engine.Programs(
+			ctx,
+			workspace.Spec{Image: r.image, Pull: e.cfg.Rules.Pulls(r.image), Tell: j.OnSetup},
+		)
+		if err != nil {
+			return r, nil, nil, err
+		}
+	}
+	for {
+		var ask []server
+		var asked []session.Asked
+		use, r.unused = nil, slices.Clone(e.cfg.Rules.MCP.Unfit)
+		for _, name := range slices.Sorted(maps.Keys(e.cfg.Rules.MCP.Servers)) {
+			s := server{Server: e.cfg.Rules.MCP.Servers[name], name: name}
+			s.key = contentID([]byte(r.facts(s)))
+			now, q, err := r.judge(ctx, &s)
+			if err != nil {
+				return r, nil, nil, err
+			}
+			switch now {
+			case usable:
+				use = append(use, s)
+			case waiting:
+				asked = append(asked, q.Asked)
+			case unasked:
+				ask = append(ask, s)
+			}
+		}
+		switch {
+		case len(ask) > 0 && !r.busyElsewhere():
+			if err := r.askFor(ctx, ask); err != nil {
+				return r, nil, nil, err
+			}
+		case len(asked) > 0:
+			settled, waits, err := r.waitFor(ctx, asked)
+			if !settled || err != nil {
+				return r, nil, waits, err
+			}
+		default:
+			return r, use, nil, nil
+		}
+	}
+}
+
+func (r *serving) hasProposals() bool {
+	for _, s := range r.cfg.Rules.MCP.Servers {
+		if s.Proposed {
+			return true
+		}
+	}
+	return false
+}
+
+// standing is where a server stands with the approvers.
+type standing int
+
+const (
+	refused standing = iota // not used; the reason is noted
+	usable
+	waiting // asked about
+	unasked
+)
+
+func (r *serving) leave(name, why string) {
+	r.unused = append(
+		r.unused,
+		fmt.Sprintf("The MCP server %s is not used: %s.", untrusted.EscapeLine(name), strings.TrimRight(why, ".")),
+	)
+}
+
+// judge returns where a server stands; q is the open request about it.
+func (r *serving) judge(ctx context.Context, s *server) (now standing, q *session.Request, err error) {
+	why := ""
+	switch {
+	case !s.Proposed: //control:mcp-proposals-are-asked
+		return usable, nil, nil
+	case r.cfg.SetUps.Answers == nil:
+		why = "no approval can be kept here"
+	case s.URL == "" && r.cfg.Workspace.Name() == "local": //control:mcp-walled-only
+		why = "this workspace has no wall, and a repository's servers run only behind one"
+	case s.URL != "" && !r.cfg.Rules.Reaches(s.Server): //control:mcp-host-of-a-proposal
+		why = "its host is not on mcp.hosts of the server's configuration"
+	}
+	if why != "" {
+		r.leave(s.name, why)
+		return refused, nil, nil
+	}
+	digest := r.action(*s, nil).Digest()
+	said, known, err := r.cfg.SetUps.Answers.Answer(ctx, r.set.repo, digest)
+	switch {
+	case err != nil:
+		return refused, nil, err
+	case known && said.Verdict == policy.Approved:
+		s.by = said
+		return usable, nil, nil
+	case known:
+		r.leave(s.name, refusalWords(said))
+		return refused, nil, nil
+	}
+	q = r.requestFor(digest)
+	switch {
+	case q == nil:
+		return unasked, nil, nil
+	case q.Approval.IsPending():
+		return waiting, q, nil
+	case !q.Approval.IsApproved():
+		return refused, nil, r.keepRefusal(ctx, s.name, q)
+	}
+	ok, err := r.confirm(ctx, q)
+	if !ok || err != nil {
+		return unasked, nil, err
+	}
+	s.by = *q.Answer
+	return usable, nil, nil
+}
+
+// requestFor returns the newest request with a digest; nil if it is stale or withdrawn.
+func (r *serving) requestFor(digest string) *session.Request {
+	for _, q := range slices.Backward(r.at.Requests) {
+		if q.Tool == session.ProposedServer && q.Digest == digest { //control:mcp-yes-is-for-the-digest
+			if s := q.Approval.State; s == policy.Stale || s == policy.Withdrawn {
+				return nil
+			}
+			return q
+		}
+	}
+	return nil
+}
+
+// keepRefusal notes that a server is not used. A user's denial holds for all sessions.
+func (r *serving) keepRefusal(ctx context.Context, name string, q *session.Request) error {
+	if q.Answer == nil {
+		return nil
+	}
+	r.leave(name, refusalWords(*q.Answer))
+	if q.Answer.Verdict == policy.Denied && q.Answer.By != "" {
+		return r.cfg.SetUps.Answers.Keep(ctx, r.set.repo, q.Digest, *q.Answer)
+	}
+	return nil
+}
+
+func refusalWords(said session.Resolved) string {
+	why := strings.TrimPrefix(denialText(said), "The set-up of this repository did not run: ")
+	return strings.TrimSuffix(why, ".")
+}
+
+// busyElsewhere reports whether another request waits, or is approved but unused.
+func (r *serving) busyElsewhere() bool {
+	other := func(a session.Asked) bool { return !a.OfRepository() }
+	return slices.ContainsFunc(r.at.Open(), other) || slices.ContainsFunc(r.at.Granted(), other)
+}
+
+// facts returns all that identifies a server besides its tools.
+func (r *serving) facts(s server) string {
+	var env []string
+	for _, name := range slices.Sorted(maps.Keys(s.Env)) {
+		env = append(env, name+"="+s.Env[name])
+	}
+	where := []string{s.URL}
+	if s.URL == "" {
+		where = []string{r.cfg.Workspace.Name(), r.programs, r.image, networkOf(r.cfg.Rules.Workspace)}
+	}
+	//control:mcp-digest
+	return fmt.Sprintf(
+		"%q %q %q %q %q %q %q %q %q",
+		r.set.repo,
+		s.name,
+		append([]string{s.Command}, s.Args...),
+		env,
+		s.Cwd,
+		where,
+		s.Tools.Allow,
+		s.Tools.Deny,
+		s.Wait(),
+	)
+}
+
+// action returns the use of a server as it is approved. list has its tools if they
+// changed since an approval; nil if they are not known yet.
+func (r *serving) action(s server, list *session.Server) policy.Action {
+	a := policy.Action{
+		Kind:    policy.Execute,
+		Tool:    session.ProposedServer,
+		Command: strings.Join(append([]string{s.Command}, s.Args...), " "),
+		Subject: s.key,
+	}
+	a.Display = r.display(s, list)
+	if list != nil {
+		a.Subject += " " + list.Digest //control:mcp-tools-in-digest
+	}
+	return a
+}
+
+// display shows a server as it is approved.
+func (r *serving) display(s server, list *session.Server) string {
+	var b strings.Builder
+	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	line("server: %s", s.name)
+	if s.URL != "" {
+		line("url: %s", s.URL)
+	} else {
+		line("command: %s", quoteWords(append([]string{s.Command}, s.Args...)))
+	}
+	if s.Cwd != "" {
+		line("directory: %s", untrusted.EscapeLine(s.Cwd))
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Env)) {
+		line("variable: %s=%s", name, untrusted.EscapeLine(s.Env[name]))
+	}
+	if len(s.Tools.Allow) > 0 {
+		line("only the tools: %s", untrusted.EscapeLine(strings.Join(s.Tools.Allow, ", ")))
+	}
+	if len(s.Tools.Deny) > 0 {
+		line("without the tools: %s", untrusted.EscapeLine(strings.Join(s.Tools.Deny, ", ")))
+	}
+	if s.URL != "" {
+		line("\n# Handrail calls it, without a token")
+	} else {
+		image := ""
+		if r.cfg.Workspace.Name() == "docker" {
+			image = ", image " + untrusted.EscapeLine(cmp.Or(r.image, workspace.DefaultImage))
+		}
+		network := networkOf(r.cfg.Rules.Workspace)
+		line("\n# it runs in the workspace: %s%s, network: %s", r.cfg.Workspace.Name(), image, network)
+	}
+	line("# each call of its tools is asked about by itself")
+	if list == nil {
+		line("# asked again when one of these changes, or its tools as it lists them at first")
+		return b.String()
+	}
+	line("# its tools are no longer those that were approved; asked again when they change\n")
+	b.WriteString(toolLines(list))
+	return b.String()
+}
+
+// maxToolLines is the maximum size in bytes of the tools in a request.
+const maxToolLines = 20 << 10
+
+// toolLines shows tools with the beginning of their descriptions. The digest covers the
+// whole of them.
+func toolLines(list *session.Server) string {
+	for _, most := range []int{400, 80, 0} {
+		var b strings.Builder
+		for _, t := range list.Tools {
+			b.WriteString("tool: " + t.Name)
+			if say := []rune(untrusted.EscapeLine(t.Description)); most > 0 && len(say) > 0 {
+				b.WriteString(": " + string(say[:min(len(say), most)]))
+			}
+			b.WriteString("\n")
+		}
+		if b.Len() <= maxToolLines || most == 0 {
+			return b.String()
+		}
+	}
+	return ""
+}
+
+func quoteWords(words []string) string {
+	out := make([]string, len(words))
+	for i, w := range words {
+		if out[i] = untrusted.EscapeLine(w); w == "" || strings.ContainsAny(w, " \t\n'\"\\$`*?;&|<>(){}#!~") {
+			out[i] = fmt.Sprintf("%q", w)
+		}
+	}
+	return strings.Join(out, " ")
+}
+
+func (r *serving) askFor(ctx context.Context, list []server) error {
+	var events []*session.Event
+	for _, s := range list {
+		events = append(events, r.request(s, nil)...)
+	}
+	return r.record(ctx, events...)
+}
+
+// request returns the events that ask for an approval of a server. Older requests about
+// it become stale.
+func (r *serving) request(s server, list *session.Server) (events []*session.Event) {
+	act := r.action(s, list)
+	a := session.Asked{
+		ID:       r.at.NewAskID(),
+		Kind:     session.AskApproval,
+		Call:     "server-" + act.Digest()[:16],
+		Digest:   act.Digest(),
+		Severity: policy.High.String(),
+		Tool:     session.ProposedServer,
+		Server:   s.name,
+		Display:  act.Display,
+		Reasons:  []string{"it is a program of others, which this repository proposes"},
+	}
+	if list != nil {
+		a.Reasons = append(a.Reasons, "its tools changed since it was approved")
+	}
+	if t := time.Duration(r.cfg.Rules.Approvals.Deadline); t > 0 {
+		a.Deadline = time.Now().Add(t).UTC()
+	}
+	for _, q := range r.at.Requests {
+		if q.Tool == session.ProposedServer && q.Server == s.name &&
+			(q.Approval.IsPending() || q.Approval.IsApproved()) {
+			events = append(
+				events,
+				session.NewEvent(
+					session.TypeResolved,
+					r.at.Turns,
+					session.Resolved{ID: q.ID, Verdict: policy.Stale, Reason: "the server has changed"},
+				),
+			)
+		}
+	}
+	d := session.Decision{
+		Call:     a.Call,
+		Kind:     policy.Execute,
+		Verdict:  policy.Ask,
+		Severity: a.Severity,
+		Rule:     "mcp",
+		Reasons:  a.Reasons,
+		Digest:   a.Digest,
+	}
+	return append(
+		events,
+		session.NewEvent(session.TypeDecision, r.at.Turns, d),
+		session.NewEvent(session.TypeAsked, r.at.Turns, a),
+	)
+}
+
+// waitFor presents requests. It reports whether all are settled; otherwise the outcome of
+// the run is to wait.
+func (r *serving) waitFor(
+	ctx context.Context,
+	asked []session.Asked,
+) (settled bool, waits *session.Outcome, err error) {
+	if r.j.Approver != nil {
+		answers, err := r.j.Approver.Approve(ctx, asked)
+		if err != nil {
+			return false, nil, fmt.Errorf("ask for approval: %w", err)
+		}
+		for _, a := range answers {
+			if err := r.record(ctx, session.NewEvent(session.TypeResolved, r.at.Turns, a)); err != nil {
+				return false, nil, err
+			}
+		}
+	}
+	for _, a := range asked {
+		if q := r.at.Request(a.ID); q != nil && q.Approval.IsPending() {
+			out := session.Outcome{Status: session.StatusAwaitingApproval, Files: r.at.Files, Commit: r.at.Published}
+			return false, &out, r.record(
+				ctx,
+				session.NewEvent(session.TypeEnded, r.at.Turns, session.Ended{Outcome: out}),
+			)
+		}
+	}
+	return true, nil, nil
+}
+
+// connect returns a hub with the servers of a session. It lists the tools of those that
+// the session has not used yet, and records them. If a repository's server has other
+// tools than those approved, it asks again: then waits is the outcome of the run.
+func (r *serving) connect(
+	ctx context.Context,
+	ws place,
+	use []server,
+) (hub *mcp.Hub, waits *session.Outcome, err error) {
+	var list []mcp.Server
+	for _, s := range use {
+		one := mcp.Server{
+			Name:   s.name,
+			Wait:   s.Wait(),
+			Offers: s.Offers,
+			URL:    s.URL,
+			Where:  cmp.Or(s.URL, quoteWords(append([]string{s.Command}, s.Args...))+", in the workspace"),
+		}
+		if s.URL == "" {
+			p := workspace.Program{Argv: append([]string{s.Command}, s.Args...), Cwd: s.Cwd, Env: s.Env}
+			one.Start = func(ctx context.Context) (io.ReadWriteCloser, error) { return ws.Start(ctx, p) }
+		} else if one.HTTP, err = r.reachServer(s); err != nil {
+			return nil, nil, err
+		}
+		if known := r.at.Server(s.name); known != nil && known.Key == s.key {
+			frozen := *known
+			one.Frozen = &frozen
+		}
+		list = append(list, one)
+	}
+	hub = mcp.New(list, r.cfg.Log)
+	defer func() {
+		if err != nil || waits != nil {
+			hub.Close()
+		}
+	}()
+	waits, err = r.freeze(ctx, hub, use)
+	if err != nil || waits != nil {
+		return nil, waits, err
+	}
+	return hub, nil, r.tellUnused(ctx)
+}
+
+func (r *serving) reachServer(s server) (http.RoundTripper, error) {
+	if r.cfg.Servers == nil {
+		return nil, errors.New("connect to MCP servers: no way to URLs is given")
+	}
+	return r.cfg.Servers(s.name, s.Server)
+}
+
+// freeze lists new servers and records their tools.
+func (r *serving) freeze(ctx context.Context, hub *mcp.Hub, use []server) (waits *session.Outcome, err error) {
+	var up []session.Server
+	var asked []session.Asked
+	for _, got := range hub.List(ctx) {
+		s := use[slices.IndexFunc(use, func(s server) bool { return s.name == got.Name })]
+		if err := r.finish(ctx, s, got); err != nil {
+			return nil, err
+		}
+		if got.Down != "" {
+			r.leave(s.name, got.Down)
+			continue
+		}
+		got.Key = s.key
+		ok, q, err := r.samePinned(ctx, s, &got)
+		switch {
+		case err != nil:
+			return nil, err
+		case ok:
+			up = append(up, got)
+		case q != nil:
+			asked = append(asked, q.Asked)
+		default:
+			hub.Leave(s.name, "its tools changed, and that was not approved")
+		}
+	}
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if len(up) > 0 {
+		frozen := session.NewEvent(session.TypeState, r.at.Turns, session.Update{Servers: up})
+		if err := r.recordClean(ctx, frozen); err != nil {
+			return nil, err
+		}
+	}
+	if len(asked) == 0 {
+		return nil, nil
+	}
+	settled, waits, err := r.waitFor(ctx, asked)
+	if settled && err == nil { // answered at once: begin again with the answers
+		waits = &session.Outcome{Status: session.StatusMoved}
+	}
+	return waits, err
+}
+
+// finish records the start of an approved server, which uses its approval.
+func (r *serving) finish(ctx context.Context, s server, got session.Server) error {
+	q := r.requestFor(r.action(s, nil).Digest())
+	if !s.Proposed || q == nil || !q.Approval.IsApproved() {
+		return nil
+	}
+	res := session.Result{Call: q.Call, OK: got.Down == "", Content: "It did not start: " + got.Down}
+	if res.OK {
+		var names []string
+		for _, t := range got.Tools {
+			names = append(names, t.Name)
+		}
+		res.Content = "Its tools are: " + strings.Join(names, ", ") + "."
+	}
+	return r.recordClean(
+		ctx,
+		session.NewEvent(
+			session.TypeStarted,
+			r.at.Turns,
+			session.Started{Call: q.Call, Title: "Start the MCP server " + s.name},
+		),
+		session.NewEvent(session.TypeResult, r.at.Turns, res),
+	)
+}
+
+// samePinned reports whether a proposed server has the tools that were approved. The
+// first list after the approval is pinned; another one is asked about, and q is that
+// request.
+func (r *serving) samePinned(
+	ctx context.Context,
+	s server,
+	got *session.Server,
+) (ok bool, q *session.Request, err error) {
+	if !s.Proposed {
+		return true, nil, nil
+	}
+	pin := contentID([]byte("tools " + s.key))
+	said, known, err := r.cfg.SetUps.Answers.Answer(ctx, r.set.repo, pin)
+	if err != nil {
+		return false, nil, err
+	}
+	if known && said.Reason == got.Digest { //control:mcp-pinned
+		return true, nil, nil
+	}
+	if !known {
+		said = s.by
+		said.Reason, said.Verdict = got.Digest, policy.Approved
+		return true, nil, r.cfg.SetUps.Answers.Keep(ctx, r.set.repo, pin, said)
+	}
+	digest := r.action(s, got).Digest()
+	old, known, err := r.cfg.SetUps.Answers.Answer(ctx, r.set.repo, digest)
+	if err != nil {
+		return false, nil, err
+	}
+	if known {
+		r.leave(s.name, refusalWords(old))
+		return false, nil, nil
+	}
+	if q = r.requestFor(digest); q == nil {
+		if r.busyElsewhere() {
+			r.leave(s.name, "its tools changed since it was approved")
+			return false, nil, nil
+		}
+		if err := r.record(ctx, r.request(s, got)...); err != nil {
+			return false, nil, err
+		}
+		return false, r.requestFor(digest), nil
+	}
+	switch {
+	case q.Approval.IsPending():
+		return false, q, nil
+	case !q.Approval.IsApproved():
+		return false, nil, r.keepRefusal(ctx, s.name, q)
+	}
+	if r.j.Confirm != nil {
+		why, err := r.j.Confirm(ctx, q.Asked, *q.Answer)
+		if err != nil {
+			return false, nil, fmt.Errorf("check approval %s again: %w", q.ID, err)
+		}
+		if why != "" {
+			r.leave(s.name, why)
+			return false, nil, r.record(
+				ctx,
+				session.NewEvent(
+					session.TypeResolved,
+					r.at.Turns,
+					session.Resolved{ID: q.ID, Verdict: policy.Stale, Reason: why},
+				),
+			)
+		}
+	}
+	said = *q.Answer
+	said.Reason = got.Digest
+	if err := r.cfg.SetUps.Answers.Keep(ctx, r.set.repo, pin, said); err != nil {
+		return false, nil, err
+	}
+	return true, nil, r.recordClean(
+		ctx,
+		session.NewEvent(
+			session.TypeStarted,
+			r.at.Turns,
+			session.Started{Call: q.Call, Title: "Start the MCP server " + s.name},
+		),
+		session.NewEvent(
+			session.TypeResult,
+			r.at.Turns,
+			session.Result{Call: q.Call, OK: true, Content: "Its tools are the approved ones."},
+		),
+	)
+}
+
+// recordClean records events with the words of servers, without secrets.
+func (r *serving) recordClean(ctx context.Context, events ...*session.Event) error {
+	for _, e := range events {
+		err := session.Rewrite(e, func(_, text string) string {
+			text, _ = r.cfg.Secrets.Redactor.Redact(text) //control:mcp-definitions-redacted
+			return text
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return r.record(ctx, events...)
+}
+
+// tellUnused tells the model and the users which servers are not used, and why.
+func (r *serving) tellUnused(ctx context.Context) error {
+	if len(r.unused) == 0 {
+		return nil
+	}
+	text, _ := r.cfg.Secrets.Redactor.Redact(strings.Join(r.unused, "\n"))
+	return r.tell(ctx, session.Note{Kind: session.NoteServers, Text: text})
+}
+
+// answered returns the requester's answer to a question of an MCP server. It counts for
+// the first call after it with the same name and arguments as the one that asked.
+func answered(log session.Log) func(context.Context, session.Call, string) (string, bool, error) {
+	return func(ctx context.Context, now session.Call, question string) (string, bool, error) {
+		events, err := log.Events(ctx, 0)
+		if err != nil {
+			return "", false, err
+		}
+		calls := map[string]session.Call{}
+		asked := map[string]session.Asked{}
+		answer, of, open := "", session.Call{}, false
+		again := func(id string) bool {
+			c := calls[id]
+			return id != of.ID && c.Name == of.Name && string(c.Arguments) == string(of.Arguments)
+		}
+		for _, e := range events {
+			p, err := session.Payload(e)
+			if err != nil {
+				return "", false, err
+			}
+			switch p := p.(type) {
+			case *session.Answer:
+				for _, c := range p.Calls {
+					calls[c.ID] = c
+				}
+			case *session.Asked:
+				asked[p.ID] = *p
+			case *session.Resolved:
+				a := asked[p.ID]
+				if a.Server != "" && a.Display == question && p.Verdict == policy.Answered {
+					answer, of, open = p.Reason, calls[a.Call], true
+				}
+			case *session.Started:
+				if again(p.Call) && p.Call != now.ID {
+					open = false //control:mcp-answer-once
+				}
+			}
+		}
+		return answer, open && again(now.ID), nil
+	}
+}

@@ -1,0 +1,157 @@
+package bot_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/bot"
+	"github.com/handrail-bot/handrail/bot/fault"
+	"github.com/handrail-bot/handrail/bot/ghapp/ghtest"
+	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/ghcheck"
+	"github.com/handrail-bot/handrail/bot/store"
+)
+
+// breaks has GitHub's answers on a route broken until it is called with "".
+func (w *world) breaks(route, kind string) {
+	if route == "" {
+		w.gh.SetBreaks(nil)
+		return
+	}
+	w.gh.SetBreaks(func(is string) ghcheck.Break {
+		if strings.HasSuffix(is, route) {
+			return ghcheck.Breaks()[kind]
+		}
+		return nil
+	})
+}
+
+// TestStopWithoutLookup: the requester stops the own session while GitHub's answers about
+// permissions, the thread or the text are none; nobody else does.
+func TestStopWithoutLookup(t *testing.T) {
+	t.Parallel()
+	for _, route := range []string{"/permission", "/issues/{issue_number}", "/issues/comments/{comment_id}", "/repos/{owner}/{repo}"} {
+		for _, kind := range []string{"empty", "null", "lacking", "cut"} {
+			t.Run(kind+" "+route[strings.LastIndex(route, "/")+1:], func(t *testing.T) {
+				t.Parallel()
+				w := newWorld(t)
+				w.gh.AddUser("max", "write")
+				runs := 0
+				w.run = func(ctx context.Context, _ bot.Work) (session.Outcome, error) {
+					runs++
+					w.breaks(route, kind)
+					w.say("/agent stop")
+					<-ctx.Done()
+					return session.Outcome{}, context.Cause(ctx)
+				}
+				w.say("/agent fix it")
+				err := w.work()
+				if err != nil { // the queue calls again
+					err = w.work()
+				}
+				row, rerr := w.store.Sessions.ByThread(t.Context(), w.issue.Key())
+				must(t, rerr)
+				events, rerr := w.store.Logs.Log(store.Fence{Key: row.ID}).Events(t.Context(), 0)
+				must(t, rerr)
+				ended := slices.ContainsFunc(events, func(e session.Event) bool { return e.Type == session.TypeEnded })
+				if runs != 1 || !ended {
+					t.Errorf("%d runs, ended %v, the session is %s: %v", runs, ended, row.State, err)
+				}
+				w.breaks("", "")
+				must(t, w.work())
+				if row, err = w.store.Sessions.ByThread(t.Context(), w.issue.Key()); err != nil || row.State != session.PhaseStopped || w.count("Stopped by kim") == 0 {
+					t.Errorf("the session is %s: %v; the bot wrote %q", row.State, err, w.own())
+				}
+			})
+		}
+	}
+}
+
+// TestStopOfOthersNeedsALookup: the stop of another author waits until GitHub tells the
+// rights, and counts then.
+func TestStopOfOthersNeedsALookup(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.gh.AddUser("max", "write")
+	w.run = func(ctx context.Context, work bot.Work) (session.Outcome, error) {
+		w.breaks("/permission", "empty")
+		w.sayAs("max", "/agent stop")
+		err := work.Inbox(ctx)
+		if !fault.OfGitHub(err) {
+			t.Errorf("the inbox says %v", err)
+		}
+		return session.Outcome{}, err
+	}
+	w.say("/agent fix it")
+	if err := w.work(); !fault.OfGitHub(err) {
+		t.Errorf("the work ends with %v", err)
+	}
+	row, err := w.store.Sessions.ByThread(t.Context(), w.issue.Key())
+	must(t, err)
+	if row.State.Over() {
+		t.Errorf("the session is %s", row.State)
+	}
+	w.breaks("", "")
+	must(t, w.work())
+	if w.count("Stopped by max") == 0 {
+		t.Errorf("the bot wrote %q", w.own())
+	}
+}
+
+// TestSignWithoutLookup: an author whose rights GitHub does not tell gets a sign, and one
+// who had some is told why the request waits. It is worked on when GitHub tells them.
+func TestSignWithoutLookup(t *testing.T) {
+	t.Parallel()
+	for _, known := range []bool{true, false} {
+		w := newWorld(t)
+		if known {
+			w.say("/agent status")
+			must(t, w.work())
+			w.gh.AddUser("kim", "maintain") // so that the answer is not the one from before
+		}
+		w.breaks("/permission", "lacking")
+		w.say("/agent fix it")
+		signs := func() bool {
+			list := w.gh.Thread(w.issue).Comments
+			sign := slices.ContainsFunc(list, func(c ghtest.Comment) bool { return len(c.Reactions) > 0 })
+			return sign && !known || w.count("GitHub's answer (status 200) lacks permission") == 1
+		}
+		for range 100 {
+			if err := w.work(); !fault.OfGitHub(err) {
+				t.Fatalf("the work ends with %v", err)
+			}
+			if signs() {
+				break
+			}
+		}
+		if !signs() {
+			t.Errorf("known %v: no sign; the bot wrote %q", known, w.own())
+		}
+		w.breaks("", "")
+		must(t, w.work())
+		if w.count("✅ **done**") == 0 {
+			t.Errorf("known %v: the bot wrote %q", known, w.own())
+		}
+	}
+}
+
+// TestGivenUpIsTold: a request that can never be carried out is not dropped in silence.
+func TestGivenUpIsTold(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.say("/agent status")
+	must(t, w.work())
+	w.gh.SetFaults(ghcheck.Faults{NotFound: 1, Match: func(r *http.Request) bool {
+		return r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, fmt.Sprintf("/issues/%d", w.issue.Number))
+	}})
+	w.say("/agent fix it")
+	must(t, w.work())
+	w.gh.SetFaults(ghcheck.Faults{})
+	if w.count("I could not do this:") != 1 {
+		t.Errorf("the bot wrote %q", w.own())
+	}
+}

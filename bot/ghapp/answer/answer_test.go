@@ -1,0 +1,245 @@
+package answer
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// always lists the members that GitHub always sends, or without which an answer is of no
+// use, although its description does not promise them.
+var always = []string{
+	"slug", "app?.slug", "check_runs[].app?.slug", "body?", "body*", "files[].filename", "files[].status",
+	"submitted_at", "performed_via_github_app?", "user.id", "user.login", "user.type", "request.payload", "run_attempt", "actor?.id",
+}
+
+// described is the part of GitHub's description of its API that is read here.
+type described struct {
+	Paths map[string]map[string]struct {
+		Responses map[string]struct {
+			Ref     string `json:"$ref"`
+			Content map[string]struct{ Schema schema }
+		}
+	}
+	Components struct {
+		Schemas   map[string]schema
+		Responses map[string]struct {
+			Content map[string]struct{ Schema schema }
+		}
+	}
+}
+
+type schema struct {
+	Ref        string `json:"$ref"`
+	Nullable   bool
+	Required   []string
+	Properties map[string]schema
+	Items      *schema
+	OneOf      []schema
+	AllOf      []schema
+	AnyOf      []schema
+}
+
+func (d described) resolve(s schema) []schema {
+	for s.Ref != "" {
+		s = d.Components.Schemas[s.Ref[strings.LastIndex(s.Ref, "/")+1:]]
+	}
+	all := []schema{s}
+	for _, part := range slices.Concat(s.OneOf, s.AnyOf, s.AllOf) {
+		all = append(all, d.resolve(part)...)
+	}
+	return all
+}
+
+// promises reports whether a path of members is promised by a schema.
+func (d described) promises(s schema, path string) (missing string) {
+	name, rest, deeper := strings.Cut(path, ".")
+	bare := strings.TrimRight(name, "?*[]")
+	mark := name[len(bare):]
+	for _, one := range d.resolve(s) {
+		if !slices.Contains(one.Required, bare) {
+			continue
+		}
+		for _, part := range d.resolve(one.Properties[bare]) {
+			if part.Nullable && mark != "?" {
+				return bare + ", which may be null"
+			}
+			if !deeper {
+				return ""
+			}
+			if strings.HasPrefix(mark, "[") && part.Items != nil {
+				return d.promises(*part.Items, rest)
+			}
+			if at := d.promises(part, rest); at == "" {
+				return ""
+			}
+		}
+		return bare + "." + rest
+	}
+	return bare
+}
+
+// TestGitHubPromisesIt: what an answer must have is promised by GitHub's description of
+// its API, so that no good answer is refused.
+func TestGitHubPromisesIt(t *testing.T) {
+	t.Parallel()
+	data, err := os.ReadFile("../ghtest/ghcheck/openapi/github.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all described
+	if err := json.Unmarshal(data, &all); err != nil {
+		t.Fatal(err)
+	}
+	looked := 0
+	for path, calls := range all.Paths {
+		for method, call := range calls {
+			r := &http.Request{Method: strings.ToUpper(method), Header: http.Header{}}
+			r.URL = mustParse(t, "https://api.github.com"+strings.NewReplacer("{", "", "}", "").Replace(path))
+			of, known := Judge{Base: "/"}.shape(r)
+			if !known || of.members == "" {
+				continue
+			}
+			for status, answer := range call.Responses {
+				is := answer.Content["application/json"].Schema
+				if status[0] != '2' || status == "202" {
+					continue
+				}
+				if of.form == list || is.Items != nil {
+					is = *all.resolve(is)[0].Items
+				}
+				for _, m := range strings.Fields(of.members) {
+					looked++
+					if lacks := all.promises(is, m); lacks != "" && !slices.Contains(always, m) {
+						t.Errorf("%s %s: %s is not promised: %s", method, path, m, lacks)
+					}
+				}
+			}
+		}
+	}
+	if looked < 200 {
+		t.Errorf("only %d members were looked up", looked)
+	}
+}
+
+// canned answers everything in one way.
+type canned struct {
+	status int
+	body   string
+}
+
+func (c canned) RoundTrip(r *http.Request) (*http.Response, error) {
+	return &http.Response{StatusCode: c.status, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(c.body)), Request: r}, nil
+}
+
+// TestJudge: an answer passes if it has what was asked for, and only then.
+func TestJudge(t *testing.T) {
+	t.Parallel()
+	const permission = "/repos/o/r/collaborators/kim/permission"
+	good := `{"permission":"write","role_name":"write","user":{"id":7,"login":"kim","type":"User"}}`
+	for _, c := range []struct {
+		name, method, path, accept string
+		status                     int
+		body, why                  string
+	}{
+		{"good", "GET", permission, "", 200, good, ""},
+		{"empty", "GET", permission, "", 200, "", "is empty"},
+		{"blank", "GET", permission, "", 200, " \n", "is empty"},
+		{"null", "GET", permission, "", 200, "null", "is null"},
+		{"cut", "GET", permission, "", 200, good[:40], "cannot be read"},
+		{"two", "GET", permission, "", 200, good + good, "cannot be read"},
+		{"a page", "GET", permission, "", 200, "<!DOCTYPE html>", "cannot be read"},
+		{"lacks", "GET", permission, "", 200, `{"permission":"write","role_name":"write","user":{"id":7,"type":"User"}}`, "lacks user.login"},
+		{"zero", "GET", permission, "", 200, `{"permission":"write","role_name":"write","user":{"id":0,"login":"kim","type":"User"}}`, "lacks user.id"},
+		{"a list", "GET", permission, "", 200, "[]", "is of another kind"},
+		{"other type", "GET", permission, "", 200, strings.Replace(good, "7", `"7"`, 1), "cannot be read"},
+		{"no list", "GET", "/repos/o/r/labels", "", 200, "{}", "is of another kind"},
+		{"no labels", "GET", "/repos/o/r/labels", "", 200, "[]", ""},
+		{"entry lacks", "GET", "/repos/o/r/labels", "", 200, `[{"name":"a"},{}]`, "lacks name"},
+		{"entry is null", "GET", "/repos/o/r/labels", "", 200, `[null]`, "lacks name"},
+		{"nothing deleted", "DELETE", "/repos/o/r/git/refs/heads/x", "", 204, "", ""},
+		{"unknown route", "GET", "/repos/o/r/hooks", "", 200, "[]", "belongs to a request that has no known answer: GET /repos/o/r/hooks"},
+		{"away", "GET", permission, "", 502, "", ""},
+		{"refusal", "GET", permission, "", 404, `{"message":"Not Found"}`, ""},
+		{"foreign refusal", "GET", permission, "", 404, "<html>", "refuses without a reason, as GitHub's API never does"},
+		{"not modified", "GET", permission, "", 304, "", "names a version that was never asked for"},
+		{"diff", "GET", "/repos/o/r/pulls/3", "application/vnd.github.diff", 200, "diff --git a/x b/x\n", ""},
+		{"no diff", "GET", "/repos/o/r/pulls/3", "application/vnd.github.diff", 200, "null", "is no diff"},
+		{"file", "GET", "/repos/o/r/contents/a/b", "", 200, `{"type":"file","name":"b","path":"a/b","sha":"1","encoding":"base64","content":"","size":0}`, ""},
+		{"no content", "GET", "/repos/o/r/contents/a/b", "", 200, `{"type":"file","name":"b","path":"a/b","sha":"1","encoding":"base64","size":0}`, "lacks content"},
+		{"directory", "GET", "/repos/o/r/contents/a", "", 200, `[{"type":"file","name":"b","path":"a/b","sha":"1"}]`, ""},
+		{"raw", "GET", "/repos/o/r/contents/a", "application/vnd.github.raw+json", 200, "<!doctype html>", "is a web page"},
+		{"log", "GET", "/repos/o/r/actions/jobs/5/logs", "", 200, "", "is empty"},
+		{"null body", "GET", "/repos/o/r/issues/1", "application/vnd.github.full+json", 200, issue(`"body":null,"body_html":null`), ""},
+		{"no body", "GET", "/repos/o/r/issues/1", "application/vnd.github.full+json", 200, issue(`"body_html":"x"`), "lacks body"},
+		{"no rendering", "GET", "/repos/o/r/issues/1", "application/vnd.github.full+json", 200, issue(`"body":"x"`), "lacks body_html"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := &http.Request{Method: c.method, URL: mustParse(t, "https://api.github.com"+c.path), Header: http.Header{"Accept": {c.accept}}}
+			resp, err := Judge{Next: canned{c.status, c.body}, Base: "/"}.RoundTrip(r)
+			if c.why != "" {
+				var none *Error
+				if !errors.As(err, &none) || none.Why != c.why || none.Status != c.status {
+					t.Errorf("%v, want one that %q", err, c.why)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer resp.Body.Close()
+			if body, err := io.ReadAll(resp.Body); err != nil || string(body) != c.body {
+				t.Errorf("what passed is %q, %v", body, err)
+			}
+		})
+	}
+}
+
+func issue(more string) string {
+	return `{"id":1,"number":1,"title":"t","state":"open","locked":false,"user":null,"html_url":"u","comments":0,"labels":[],` +
+		`"performed_via_github_app":null,` +
+		`"created_at":"2026-01-01T00:00:00Z","updated_at":"2026-01-01T00:00:00Z",` + more + "}"
+}
+
+// TestQueries: an answer to a query has its data, or the reason why not.
+func TestQueries(t *testing.T) {
+	t.Parallel()
+	ctx := WithGraph(t.Context(), "data.repository.pull.nodes[?].id")
+	for body, why := range map[string]string{
+		`{"data":{"repository":{"pull":{"nodes":[{"id":"a"},null]}}}}`: "",
+		`{"data":{"repository":{"pull":{"nodes":[{}]}}}}`:              "lacks data.repository.pull.nodes.id",
+		`{"data":{"repository":null}}`:                                 "lacks data.repository",
+		`{"data":null,"errors":[{"message":"no"}]}`:                    "",
+		`{"data":null,"errors":[]}`:                                    "lacks data",
+		`{}`:                                                           "lacks data",
+		`null`:                                                         "is null",
+	} {
+		r, err := http.NewRequestWithContext(ctx, http.MethodPost, "https://api.github.com/graphql", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := Judge{Next: canned{200, body}, Base: "/"}.RoundTrip(r)
+		if err == nil {
+			resp.Body.Close()
+		}
+		var none *Error
+		if errors.As(err, &none) != (why != "") || why != "" && none.Why != why {
+			t.Errorf("%s: %v, want one that %q", body, err, why)
+		}
+	}
+}
+
+func mustParse(t *testing.T, address string) *url.URL {
+	t.Helper()
+	u, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}

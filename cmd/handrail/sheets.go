@@ -1,0 +1,140 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/handrail-bot/handrail/bot/dashboard"
+	"github.com/handrail-bot/handrail/bot/schedule"
+	"github.com/handrail-bot/handrail/cmd/doctor"
+	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/strict"
+)
+
+// sheets returns the further pages of the dashboard.
+func (s *server) sheets() []dashboard.Sheet {
+	limited := s.cfg.Dashboard.Operators
+	return []dashboard.Sheet{
+		{Path: "schedules", Title: "Schedules", Tables: s.scheduleTables},
+		{
+			Path:      "configuration",
+			Title:     "Configuration",
+			Limited:   true,
+			Operators: limited,
+			Test:      testConfig,
+			Example:   "# .github/agent.yml\nmode: code\n",
+			Tables: func(context.Context, func(string) (bool, error)) ([]dashboard.Table, error) {
+				return []dashboard.Table{{
+					Title: "In force on this server",
+					Head:  []string{"key", "value", "from"},
+					Rows:  doctor.InForce(&s.cfg),
+					Note:  "A repository’s own file narrows the limits under policy. Secrets are in no file, and not here.",
+				}}, nil
+			},
+		},
+		{Path: "models", Title: "Models", Limited: true, Operators: limited, Tables: s.modelTables},
+	}
+}
+
+// testConfig returns the problems of a repository's configuration.
+func testConfig(text string) (out []string) {
+	_, err := policy.ParseConfig("agent.yml", []byte(text))
+	if err == nil {
+		return nil
+	}
+	for _, f := range strict.Of(err) {
+		out = append(out, strings.TrimSpace(f.Error()+" "+doctor.Remedy(f)))
+	}
+	if len(out) == 0 {
+		out = append(out, err.Error())
+	}
+	return out
+}
+
+// scheduleTables lists the schedules of the repositories that the viewer may read.
+func (s *server) scheduleTables(ctx context.Context, reads func(string) (bool, error)) ([]dashboard.Table, error) {
+	book := schedule.Book{Meta: s.redactedStore.Meta}
+	names, err := book.Repositories(ctx)
+	if err != nil {
+		return nil, err
+	}
+	t := dashboard.Table{Title: "Schedules", Head: []string{"repository", "name", "next", "last"}}
+	for _, repo := range names {
+		ok, err := reads(repo)
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			continue
+		}
+		list, err := book.Table(ctx, repo)
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range list.Entries {
+			st, err := book.State(ctx, e.Repository, e.Name)
+			if err != nil {
+				return nil, err
+			}
+			last := "not run yet"
+			if n := len(st.Past); n > 0 {
+				last = st.Past[n-1].At.UTC().Format(time.RFC3339) + ": " + st.Past[n-1].What
+			}
+			t.Rows = append(t.Rows, []string{repo, e.Name, nextOf(e, st), last})
+		}
+	}
+	if len(t.Rows) == 0 {
+		t.Note = "Nothing is scheduled in a repository that you may read."
+	}
+	return []dashboard.Table{t}, nil
+}
+
+// nextOf returns the next time of a schedule, or the reason why there is none.
+func nextOf(e schedule.Entry, st schedule.State) string {
+	from := time.Now()
+	if st.Last.After(from) {
+		from = st.Last
+	}
+	switch at := e.Next(from); {
+	case e.Refused != "":
+		return "refused: " + e.Refused
+	case schedule.CronFault(e.Schedule) != "":
+		return schedule.CronFault(e.Schedule)
+	case e.On != "":
+		return "on " + e.On
+	case at.IsZero():
+		return "never"
+	default:
+		return at.UTC().Format(time.RFC3339)
+	}
+}
+
+// modelTables describes the models that sessions may use, as their server does.
+func (s *server) modelTables(ctx context.Context, _ func(string) (bool, error)) ([]dashboard.Table, error) {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	t := dashboard.Table{Title: "Models", Head: []string{"name", "context", "tool calls", "pictures", "thinks"}}
+	names := append([]string{s.cfg.Model.Name}, s.cfg.Policy.Models...)
+	seen := map[string]bool{"": true}
+	for _, name := range names {
+		if seen[name] || strings.ContainsAny(name, "*?") {
+			continue
+		}
+		seen[name] = true
+		m, err := s.model(name)
+		if err == nil {
+			caps, cerr := m.Capabilities(ctx)
+			if err = cerr; err == nil {
+				tokens := fmt.Sprint(caps.ContextLength)
+				t.Rows = append(t.Rows, []string{name, tokens, yesNo(caps.Tools), yesNo(caps.Vision), yesNo(caps.Thinking)})
+				continue
+			}
+		}
+		t.Rows = append(t.Rows, []string{name, "does not answer: " + err.Error(), "", "", ""})
+	}
+	return []dashboard.Table{t}, nil
+}
+
+func yesNo(b bool) string { return map[bool]string{true: "yes", false: "no"}[b] }
