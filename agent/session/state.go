@@ -238,10 +238,16 @@ func (s *State) applyNote(p *Note) {
 // to the request of that run; a retry goes on with the last one.
 func (s *State) beginRequest(e Event, p *Message) {
 	wish := p.TakeBack != nil && p.TakeBack.Do != Keep
-	parked := s.Phase == PhaseOutOfBudget
+	parked := s.Outcome != nil && s.Outcome.Status == StatusOutOfBudget
 	if (s.Over() || parked) && (p.Text != "" || wish) { //control:one-comment-a-request
 		s.began = e.Time
-		s.Began = Beginning{At: e.Seq, After: s.EndedAt, Moments: len(s.Timeline), Checkpoints: len(s.Checkpoints), Why: p.Why}
+		s.Began = Beginning{
+			At:          e.Seq,
+			After:       s.EndedAt,
+			Moments:     len(s.Timeline),
+			Checkpoints: len(s.Checkpoints),
+			Why:         p.Why,
+		}
 	}
 }
 
