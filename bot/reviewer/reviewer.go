@@ -119,8 +119,9 @@ func (s Session) earlierOutcomes(ctx context.Context, in *review.Input) ([]talk,
 	return talks, err
 }
 
-// settle replies to and resolves the threads about code that is gone. A thread stays open
-// if the finding was made again in other code. A refusal by GitHub is no error.
+// settle resolves the threads about code that is gone, without a word: the list of findings
+// says the rest. A thread stays open if the finding was made again in other code. A refusal
+// by GitHub is no error.
 func (s Session) settle(ctx context.Context, in review.Input, talks []talk) error {
 	for _, t := range talks {
 		again := slices.ContainsFunc(in.Findings, func(f session.Finding) bool {
@@ -131,18 +132,13 @@ func (s Session) settle(ctx context.Context, in review.Input, talks []talk) erro
 		if !t.gone || t.isNo || t.Resolved || again || !s.State.Finished() { //control:threads-that-stay
 			continue
 		}
-		key := fmt.Sprintf("%s%d", goneKey, t.root)
-		for _, w := range []ghapp.Write{
-			{Key: key, Kind: ghapp.WriteReply, Target: ghapp.Target{Comment: t.root, Diff: true}, Body: review.Done(s.commit())},
-			{Key: key + "-resolve", Kind: ghapp.WriteResolve, Target: ghapp.Target{Talk: t.Talk}},
-		} {
-			_, err := s.Ensure(ctx, w)
-			if err = ghapp.UnlessRefused(err); err != nil && w.Kind == ghapp.WriteReply {
-				return err
-			}
-			if err != nil && !s.Later(ctx, string(w.Kind), err) {
-				return err
-			}
+		w := ghapp.Write{
+			Key:    fmt.Sprintf("gone-%d-resolve", t.root),
+			Kind:   ghapp.WriteResolve,
+			Target: ghapp.Target{Talk: t.Talk},
+		}
+		if _, err := s.Ensure(ctx, w); ghapp.UnlessRefused(err) != nil && !s.Later(ctx, string(w.Kind), err) {
+			return err
 		}
 	}
 	return nil
@@ -234,7 +230,9 @@ const maxHeads = 10
 
 // rows lists all findings of the pull request with their state. now has the earlier ones on
 // their present lines.
-func (s Session) rows(all []session.Finding, now map[string]session.Finding, r review.Review, talks []talk) []review.Row {
+func (s Session) rows(
+	all []session.Finding, now map[string]session.Finding, r review.Review, talks []talk,
+) []review.Row {
 	var rows []review.Row
 	for _, f := range all {
 		row := review.Row{Finding: f, Now: now[review.Mark(f)], State: review.Open}
