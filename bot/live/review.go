@@ -44,6 +44,11 @@ func (l *Session) review(ctx context.Context) (coverage string, err error) {
 		Place:   reviewer.Place{Thread: l.Thread.Ref, Pull: l.Thread.Pull, Home: l.Thread.Repo.URL},
 		Earlier: func(ctx context.Context) ([]*session.State, error) { return l.cfg.earlier(ctx, l.Row) },
 	}
+	if l.Thread.Pull != nil && l.config().Comments.End != policy.Quiet {
+		s.Author = func(ctx context.Context) ([]string, error) {
+			return approval.Person(ctx, l.Thread.Client, l.Thread.Pull.Author)
+		}
+	}
 	address, coverage, err := s.Post(ctx)
 	if err != nil {
 		return "", err

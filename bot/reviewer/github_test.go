@@ -240,6 +240,42 @@ func TestThreadsWhoseCodeIsGone(t *testing.T) {
 	}
 }
 
+// A review without a request mentions the author, once, if a finding is sure and of high
+// severity.
+func TestMentionOfHighSeverity(t *testing.T) {
+	medium, unsure := two(4), two(4)
+	medium.Severity, unsure.Unsure = session.Medium, "perhaps"
+	for name, c := range map[string]struct {
+		finding session.Finding
+		do      func(*Session)
+		want    bool
+	}{
+		"high":        {finding: two(4), want: true},
+		"medium":      {finding: medium},
+		"not sure":    {finding: unsure},
+		"asked for":   {finding: two(4), do: func(s *Session) { s.Asked = true }},
+		"no mentions": {finding: two(4), do: func(s *Session) { s.Author = nil }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := host(t, map[string]string{"a.go": before})
+			p.pull("work", map[string]string{"a.go": faulty})
+			for n := range 2 {
+				s := p.look(c.finding)
+				s.Asked, s.Author = false, func(context.Context) ([]string, error) { return []string{"sam"}, nil }
+				if c.do != nil {
+					c.do(&s)
+				}
+				p.say(s)
+				reviews := p.gh.Thread(p.ref).Pull.Reviews
+				if len(reviews) != 1 || strings.Contains(reviews[0].Body, "@sam") != c.want {
+					t.Errorf("look %d: %+v", n+1, reviews)
+				}
+			}
+		})
+	}
+}
+
 // GitHub may refuse to resolve a thread: the review is posted all the same.
 func TestMayNotResolve(t *testing.T) {
 	p := host(t, map[string]string{"a.go": before})

@@ -39,6 +39,8 @@ type Session struct {
 	Ensure      func(context.Context, ghapp.Write) (ghapp.Ref, error)
 	Asked       bool                                                // by a user, whose request has a comment
 	Has         func(ctx context.Context, key string) (bool, error) // reports whether a write was made
+	// returns the author of the pull request, to be mentioned; nil disables mentions
+	Author func(context.Context) ([]string, error)
 	// reports whether a write is retried in the background
 	Later func(ctx context.Context, kind string, err error) bool
 }
@@ -322,21 +324,41 @@ const maxTries = 6
 func (s Session) put(ctx context.Context, in review.Input, r review.Review) (ghapp.Ref, error) {
 	key := "review-" + s.postingID()
 	parts := suspects(r.Comments)
+	whom, err := s.whom(ctx, r)
+	if err != nil {
+		return ghapp.Ref{}, err
+	}
 	for try := 0; s.Pull != nil && try <= len(parts)+1; try++ {
 		now, at := r, key
 		if try > 0 {
 			now = in.Without(r, func(c review.Comment) bool { return try > len(parts) || slices.Contains(parts[try-1], c.Mark) }) //control:refused-is-split
 			at = fmt.Sprintf("%s-%d", key, try+1)
 		}
-		ref, err := s.Ensure(ctx, ghapp.Write{Key: at, Kind: ghapp.WriteReview, Review: s.spec(now), First: true})
+		ref, err := s.Ensure(
+			ctx,
+			ghapp.Write{Key: at, Kind: ghapp.WriteReview, Mentions: whom, Review: s.spec(now), First: true},
+		)
 		var no *ghapp.Refusal
 		if !errors.As(err, &no) {
 			return ref, err
 		}
 	}
 	all := in.Without(r, func(review.Comment) bool { return true }) //control:refused-is-told
-	ref, err := s.Ensure(ctx, ghapp.Write{Key: key + "-below", Kind: ghapp.WriteComment, Body: all.Body, First: true})
+	ref, err := s.Ensure(
+		ctx,
+		ghapp.Write{Key: key + "-below", Kind: ghapp.WriteComment, Mentions: whom, Body: all.Body, First: true},
+	)
 	return ref, ghapp.UnlessRefused(err)
+}
+
+// whom returns the accounts that a review mentions: the author, if it was not asked for and
+// has a sure finding of high severity.
+func (s Session) whom(ctx context.Context, r review.Review) ([]string, error) {
+	grave := func(f session.Finding) bool { return f.Severity == session.High && f.Unsure == "" }
+	if s.Asked || s.Author == nil || !slices.ContainsFunc(r.All(), grave) { //control:mention-of-high-severity
+		return nil, nil
+	}
+	return s.Author(ctx)
 }
 
 // suspects divides comments into groups of marks. The comments that GitHub most often

@@ -8,6 +8,7 @@ var controlsOfReview = []control{
 	{"refuted-is-dropped", "false", "./bot/review", "TestNothingIsSaidTwice"},
 	{"unread-is-posted", "value Unasked(l.Thread, v) && l.Data.Schedule == nil && (whole || !whole)", "./cmd/handrail", "TestScripts/serve_review_turns"},
 	{"same-place", "value a.Path == b.Path && a.Old == b.Old && a.In == b.In && alike(a, b)", "./bot/review", "TestSamePlace"},
+	{"mention-of-high-severity", "value s.Author == nil", "./bot/reviewer", "TestMentionOfHighSeverity"},
 	{"one-comment-a-line", "false", "./bot/review", "TestSamePlace"},
 	{"standing-is-edited", "false", "./cmd/handrail", "TestScripts/serve_review_pushes"},
 	{"no-news-no-comment", `value strings.HasSuffix(v.Began.Why, "?")`, "./cmd/handrail", "TestScripts/serve_review_pushes"},
