@@ -201,7 +201,7 @@ func everything() map[string][]string {
 		"ForkNamesNone": {ForkNamesNone(sampleHead)}, "ForkRequest": {ForkRequest(held), ForkRequest(let)},
 		"Kept": {Kept(nil), Kept([]string{"a.go"}), Kept([]string{"a", "b", "c", "d", "e", "f"}), Kept([]string{"a", "b", "c", "d", "e", "f", "g"})}, "LeftOut": {LeftOut(10, 1), LeftOut(10, 2)},
 		"ChecksFailed": {ChecksFailed(1, "0123456789abcdef"), ChecksFailed(2, "0123456789abcdef")}, "MendChecks": {MendChecks(1, "0123456789abcdef"), MendChecks(3, "0123456789abcdef")},
-		"ChecksUsedUp": {ChecksUsedUp(1, "0123456789abcdef", 7), ChecksUsedUp(3, "0123456789abcdef", 7)}, "GreenChecks": {GreenChecks([]string{"test"}), GreenChecks(slices.Repeat([]string{"lint `x`", "@kim"}, 11))},
+		"ChecksUsedUp": {ChecksUsedUp(1, "0123456789abcdef", 7), ChecksUsedUp(3, "0123456789abcdef", 7)}, "GreenChecks": {greenChecks([]string{"test"}), greenChecks(slices.Repeat([]string{"lint `x`", "@kim"}, 11))},
 		"ReviewSince": {ReviewSince("main", "", "0123456789abcdef"), ReviewSince("main", "fedcba9876543210", "0123456789abcdef")}, "ReviewStale": {ReviewStale([]int{3, 12}, 14)},
 		"BySchedule": {BySchedule("nightly")}, "ScheduleTitle": {ScheduleTitle("nightly")}, "ScheduleBody": {ScheduleBody("nightly", ""), ScheduleBody("nightly", "All is well.")}, "ScheduleResult": {ScheduleResult(done, 0), ScheduleResult(done, 7)},
 		"NoForkWaits": {NoForkWaits("abc1234")}, "NoLonger": {NoLonger(sampleModes)}, "NoPull": {NoPull("agent/1-fix", "no commits between main and agent/1-fix")},

@@ -66,7 +66,7 @@ func Progress(s *session.State, l Links) untrusted.Post {
 		)
 	}
 	if len(l.Green) > 0 {
-		b.WriteString(GreenChecks(l.Green) + "\n\n")
+		b.WriteString(greenChecks(l.Green) + "\n\n")
 	}
 	b.WriteString(l.Now.of(s.AtWork()))
 	if l.Setup != "" {
