@@ -9,7 +9,6 @@ import (
 
 	"github.com/handrail-bot/handrail/bot/approval"
 	"github.com/handrail-bot/handrail/bot/command"
-	"github.com/handrail-bot/handrail/bot/fault"
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/live"
 	"github.com/handrail-bot/handrail/bot/outbox"
@@ -167,8 +166,7 @@ func tell(ctx context.Context, w *worker, wr ghapp.Write) bool {
 // If the author's rights are unknown, the notice is for those who had some, or began the
 // session; others get the one sign of the thread.
 func tellAway(ctx context.Context, w *worker, d *store.Delivery, s userMessage, cause error) {
-	late := w.cfg.Now().Sub(d.Received) > tellAwayAfter*w.cfg.Every
-	if fault.OfGitHub(cause) && ctx.Err() == nil && late { //control:github-away-is-told
+	if w.cfg.Now().Sub(d.Received) > tellAwayAfter*w.cfg.Every { //control:github-away-is-told
 		w.signAway(ctx, s, cause)
 	}
 }

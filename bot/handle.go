@@ -77,6 +77,7 @@ func (w *worker) handle(ctx context.Context, d *store.Delivery) error {
 	}
 	err = w.answer(ctx, d, &s, carry)
 	if fault.OfGitHub(err) && ctx.Err() == nil {
+		tellAway(ctx, w, d, s, err)
 		err = w.stopOwn(ctx, s, err)
 	}
 	return w.orGiveUp(ctx, d, err)
@@ -229,7 +230,6 @@ func (w *worker) answer(ctx context.Context, d *store.Delivery, s *userMessage, 
 		return w.postpone(d, w.cfg.Now().Add(lookAgainAtMany))
 	}
 	if err != nil {
-		tellAway(ctx, w, d, *s, err)
 		return err
 	}
 	if s.bare && (why != "" || by.quiet) {
@@ -252,17 +252,14 @@ func (w *worker) answer(ctx context.Context, d *store.Delivery, s *userMessage, 
 		}
 	}
 	if err := w.at.Connect(ctx, w.cfg.GitHub, s.ev.Installation); err != nil {
-		tellAway(ctx, w, d, *s, err)
 		return err
 	}
 	if s.page, err = w.pageOf(ctx, *s); err != nil {
-		tellAway(ctx, w, d, *s, err)
 		return err
 	}
 	c := w.change()
 	c.by, c.urgent = by, a.Urgent
 	if err := carry(c); err != nil {
-		tellAway(ctx, w, d, *s, err)
 		return err
 	}
 	if w.cfg.Quotas != nil && !w.answeredEarly[d.ID] {
@@ -304,7 +301,7 @@ func (w *worker) carryOut(
 			cmds = nil
 		}
 	}
-	if wrong != nil || !onlyAnswers(cmds) {
+	if wrong != nil || !w.onlyAnswers(cmds) {
 		c.tellDashboard(s)
 	}
 	if err := w.tellWrong(ctx, c, s, wrong); err != nil {

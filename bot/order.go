@@ -47,13 +47,7 @@ func (b *Bot) priorityOf(text string) int {
 	if err != nil || len(cmds) == 0 {
 		return store.PriorityAnswer
 	}
-	priority := store.PriorityWork
-	for _, c := range cmds {
-		if row, err := rowOf(b.rows, c); err == nil {
-			priority = min(priority, row.priority)
-		}
-	}
-	return priority
+	return mostUrgent(b.rows, cmds)
 }
 
 // MayAnswer reports whether an account may answer a request of a session now.
@@ -99,6 +93,9 @@ func (c *change) tellDashboard(s userMessage) {
 }
 
 // onlyAnswers reports whether commands only settle requests.
-func onlyAnswers(cmds []command.Command) bool {
-	return !slices.ContainsFunc(cmds, func(c command.Command) bool { return c.Name != "approve" && c.Name != "deny" })
+func (w *worker) onlyAnswers(cmds []command.Command) bool {
+	return !slices.ContainsFunc(cmds, func(c command.Command) bool {
+		row, err := rowOf(w.rows, c)
+		return err != nil || row.right != policy.Settle
+	})
 }

@@ -53,14 +53,19 @@ func sourceBy(event string, payload []byte, names []string) (store.Delivery, boo
 	if err != nil {
 		return src, true, nil //nolint:nilerr // it is told when its turn comes
 	}
-	for _, c := range cmds[:min(len(cmds), maxCommands)] {
-		row, err := rowOf(rows, c)
-		if err != nil {
-			return store.Delivery{}, false, err
-		}
-		src.Priority = min(src.Priority, row.priority)
-	}
+	src.Priority = mostUrgent(rows, cmds)
 	return src, true, nil
+}
+
+// mostUrgent returns the priority of the most urgent of the commands that are carried out.
+func mostUrgent(rows []row, cmds []command.Command) int {
+	priority := store.PriorityWork
+	for _, c := range cmds[:min(len(cmds), maxCommands)] {
+		if row, err := rowOf(rows, c); err == nil {
+			priority = min(priority, row.priority)
+		}
+	}
+	return priority
 }
 
 // touches reports whether an event changes or deletes a text that may have begun a

@@ -172,6 +172,40 @@ func (p *memoryPack) pack(t testing.TB) []byte {
 	return buf.Bytes()
 }
 
+// TestTidyWithinView: packs are joined between two reads of one view, as during a
+// checkpoint, which reads each new content once and cannot begin again.
+func TestTidyWithinView(t *testing.T) {
+	t.Parallel()
+	a := newAged(t, 10)
+	commits := a.packs(maxPacks + 8)
+	other := newMirror(a.m.dir, a.m.dir) // as another process has it open
+	err := other.pool.Do(t.Context(), func(o *objects.DB) error {
+		for i, id := range commits {
+			if _, err := o.Commit(id); err != nil {
+				return fmt.Errorf("commit %d: %w", i, err)
+			}
+			if i > 0 {
+				continue
+			}
+			if err := a.m.packs.Tidy(t.Context(), objects.Limits{Packs: maxPacks, Loose: 1 << 20}); err != nil {
+				return err
+			}
+			if n := a.files("objects/pack/*.pack"); n > 4 {
+				return fmt.Errorf("%d packs are left", n)
+			}
+		}
+		late := a.packs(1)[0]
+		if !o.Has(plumbing.NewHash(late)) {
+			return fmt.Errorf("a new pack is not seen")
+		}
+		_, err := o.Short(late[:8])
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
 // TestTidy: small packs are joined and loose objects packed while others
 // read, and every object is still there.
 func TestTidy(t *testing.T) {

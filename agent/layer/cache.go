@@ -79,10 +79,8 @@ func share(ctx context.Context, older, to, name string) (size int64, err error) 
 			return 0, nil //nolint:nilerr // it is not there
 		}
 	}
-	for i := range len(parts) - 1 {
-		if err := makeDir(filepath.Join(to, path.Join(parts[:i+1]...))); err != nil && !errors.Is(err, fs.ErrExist) {
-			return 0, err
-		}
+	if err := makeParents(to, path.Dir(name)); err != nil {
+		return 0, err
 	}
 	return shareTree(ctx, filepath.Join(older, name), filepath.Join(to, name))
 }

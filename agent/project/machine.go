@@ -63,7 +63,8 @@ const pythonHere = ".venv/bin/python"
 const lookUp = `$(command -v .venv/bin/python || command -v python || command -v python3) -c 'import sys; sys.path = [p for p in sys.path if p]; import importlib.util as u; sys.exit(u.find_spec("%[1]s") is None)' >/dev/null 2>&1 || echo "lacks %[1]s"; `
 
 // Try asks the machine's shell for its programs, and for the Python modules that
-// commands run. If only python3 exists, commands are changed to use it.
+// commands run. Commands with python are changed to use the virtual environment, or
+// python3 if only that exists.
 func (f *Facts) Try(ctx context.Context, shell workspace.Shell) error {
 	names := slices.Clone(programs[:])
 	for _, c := range f.Commands {
@@ -98,19 +99,18 @@ func (f *Facts) Try(ctx context.Context, shell workspace.Shell) error {
 	}
 	if environment {
 		f.Has = append(f.Has, pythonHere)
-		f.Commands = slices.Clone(f.Commands)
-		for i, c := range f.Commands {
-			if rest, ok := strings.CutPrefix(c.Line, "python "); ok && c.From != "configuration" && c.Dir == "" {
-				f.Commands[i].Line = pythonHere + " " + rest
-			}
-		}
 	}
-	if !slices.Contains(f.Has, "python") && slices.Contains(f.Has, "python3") {
-		f.Commands = slices.Clone(f.Commands)
-		for i, c := range f.Commands {
-			if rest, ok := strings.CutPrefix(c.Line, "python "); ok && c.From != "configuration" { //control:python-is-named
-				f.Commands[i].Line = "python3 " + rest
-			}
+	only3 := !slices.Contains(f.Has, "python") && slices.Contains(f.Has, "python3")
+	f.Commands = slices.Clone(f.Commands)
+	for i, c := range f.Commands {
+		rest, ok := strings.CutPrefix(c.Line, "python ")
+		if !ok || c.From == "configuration" {
+			continue
+		}
+		if environment && c.Dir == "" {
+			f.Commands[i].Line = pythonHere + " " + rest
+		} else if only3 { //control:python-is-named
+			f.Commands[i].Line = "python3 " + rest
 		}
 	}
 	return nil

@@ -121,17 +121,17 @@ func Read(getenv func(string) string) (Run, error) {
 	if r.KeepDays, err = keepDays(in("KEEP-DAYS")); err != nil {
 		wrong = append(wrong, err)
 	}
-	if r.ModelWait, err = modelWait(in("MODEL-WAIT")); err != nil {
+	if r.ModelWait, err = minutes("model-wait", cmp.Or(in("MODEL-WAIT"), "2"), true); err != nil {
 		wrong = append(wrong, err)
 	}
 	return r, errors.Join(wrong...)
 }
 
-// modelWait reads the input model-wait.
-func modelWait(minutes string) (time.Duration, error) {
-	n, err := strconv.ParseFloat(cmp.Or(minutes, "2"), 64)
-	if err != nil || !(n >= 0) {
-		return 0, fmt.Errorf("model-wait: %q is not a number of minutes", minutes)
+// minutes reads an input that is a number of minutes.
+func minutes(input, text string, zero bool) (time.Duration, error) {
+	n, err := strconv.ParseFloat(text, 64)
+	if err != nil || !(n >= 0) || n == 0 && !zero {
+		return 0, fmt.Errorf("%s: %q is not a number of minutes", input, text)
 	}
 	return time.Duration(min(n, 100*defaultMinutes) * float64(time.Minute)), nil
 }
@@ -142,15 +142,12 @@ const defaultMinutes = 360
 // Ends returns the time at which the run stops its work, early enough to save it before
 // the runner ends the job. The job began when the runner wrote its event.
 func (r Run) Ends(getenv func(string) string) (time.Time, error) {
-	minutes := float64(defaultMinutes)
-	if r.Inputs.Timeout != "" {
-		var err error
-		if minutes, err = strconv.ParseFloat(r.Inputs.Timeout, 64); err != nil || !(minutes > 0) {
-			return time.Time{}, fmt.Errorf("timeout-minutes: %q is not a number of minutes", r.Inputs.Timeout)
-		}
+	all, err := minutes("timeout-minutes", cmp.Or(r.Inputs.Timeout, strconv.Itoa(defaultMinutes)), false)
+	if err != nil {
+		return time.Time{}, err
 	}
 	now := time.Now()
-	began, all := now, time.Duration(min(minutes, 100*defaultMinutes)*float64(time.Minute))
+	began := now
 	if written, err := os.Stat(getenv("GITHUB_EVENT_PATH")); err == nil && written.ModTime().Before(now) &&
 		written.ModTime().Add(all).After(now) { // a copied file has no usable time
 		began = written.ModTime()

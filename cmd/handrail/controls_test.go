@@ -380,7 +380,7 @@ func TestSafetyDocs(t *testing.T) {
 }
 
 var (
-	promiseRow = regexp.MustCompile(`^\| (.+?) \| (.*?)(?: <!-- (.+) -->)? \|$`)
+	promiseRow = regexp.MustCompile(`^\| (.+?) \| (.*?)(?: ?<!--(.+)-->)? \|$`)
 	proofName  = regexp.MustCompile("`(?:(\\w+)\\.)?(\\w+)(\\*?)`")
 )
 
@@ -422,7 +422,7 @@ func checkPromise(t *testing.T, page, line string, names, missing map[string]boo
 			t.Errorf("%s names %s, which does not exist", page, m[0])
 		}
 	}
-	for pattern := range strings.FieldsSeq(row[3]) {
+	for pattern := range strings.FieldsFuncSeq(row[3], func(r rune) bool { return r == ',' || r == ' ' }) {
 		hit := false
 		for name := range names {
 			if ok, _ := path.Match(pattern, name); ok {

@@ -3,6 +3,7 @@ package objects
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -70,7 +71,7 @@ func openStores(
 
 // Close closes the files of the view.
 func (o *DB) Close() (err error) {
-	for _, s := range o.stores {
+	for _, s := range slices.Concat(o.stores, o.stale) {
 		if cerr := s.Close(); err == nil {
 			err = cerr
 		}
@@ -79,13 +80,15 @@ func (o *DB) Close() (err error) {
 }
 
 // HasEncodedObject returns nil if the object exists locally.
-func (o *DB) HasEncodedObject(h plumbing.Hash) (err error) {
-	for _, s := range o.stores {
-		if err = s.HasEncodedObject(h); err == nil {
-			return nil
+func (o *DB) HasEncodedObject(h plumbing.Hash) error {
+	return o.retry(func() (err error) {
+		for _, s := range o.stores {
+			if err = s.HasEncodedObject(h); err == nil {
+				return nil
+			}
 		}
-	}
-	return err
+		return err
+	})
 }
 
 // pick returns the storage to read an object from. All but the last must have the object:
@@ -101,15 +104,28 @@ func (o *DB) pick(h plumbing.Hash) *filesystem.ObjectStorage {
 }
 
 // local returns an object that exists locally.
-func (o *DB) local(t plumbing.ObjectType, h plumbing.Hash) (plumbing.EncodedObject, error) {
-	return o.pick(h).EncodedObject(t, h)
+func (o *DB) local(t plumbing.ObjectType, h plumbing.Hash) (e plumbing.EncodedObject, err error) {
+	err = o.retry(func() error {
+		e, err = o.pick(h).EncodedObject(t, h)
+		return err
+	})
+	return e, err
 }
 
 // localSize returns the size of an object that exists locally.
-func (o *DB) localSize(h plumbing.Hash) (int64, error) { return o.pick(h).EncodedObjectSize(h) }
+func (o *DB) localSize(h plumbing.Hash) (size int64, err error) {
+	err = o.retry(func() error {
+		size, err = o.pick(h).EncodedObjectSize(h)
+		return err
+	})
+	return size, err
+}
 
 // withPrefix returns the ids that begin so.
 func (o *DB) withPrefix(prefix []byte) (ids []plumbing.Hash, err error) {
+	if o.changed() {
+		o.open()
+	}
 	for _, s := range o.stores {
 		list, err := s.HashesWithPrefix(prefix)
 		if err != nil {

@@ -39,15 +39,17 @@ const (
 	streamAbove = 4 << 20  // larger blobs are not read into memory
 )
 
-// DB is an open view of the object database. It is not safe for concurrent use,
-// because go-git's storage is not.
+// DB is an open view of the object database. It opens files anew if another process added
+// or joined packs. It is not safe for concurrent use, because go-git's storage is not.
 type DB struct {
 	*filesystem.Storage
 	stores  []*filesystem.ObjectStorage // of Storage, and of its alternates
+	stale   []*filesystem.ObjectStorage // opened before; objects in use may read from them
 	pool    *Pool
 	bring   func([]plumbing.Hash) error // fetches promised contents; nil if none are promised
 	gen     int
-	stamp   time.Time              // state of the packs at opening
+	opened  time.Time              // when the files were opened
+	stamp   time.Time              // state of the packs then
 	shallow map[plumbing.Hash]bool // boundary commits of a shallow clone; nil until read
 }
 
@@ -85,12 +87,20 @@ func (p *Pool) get(ctx context.Context) *DB {
 		o.bring = p.bringer(ctx)
 		return o
 	}
+	o := &DB{pool: p, bring: p.bringer(ctx), gen: p.gen}
+	o.open()
+	return o
+}
+
+// open opens the files of the repository as they are now. Objects that were read before
+// stay readable: their files are closed with the view.
+func (o *DB) open() {
 	lru := cache.NewObjectLRU(16 * cache.MiByte)
 	opts := filesystem.Options{KeepDescriptors: true, LargeObjectThreshold: streamAbove}
-	o := &DB{pool: p, bring: p.bringer(ctx), gen: p.gen, stamp: packStamp(p.dir)}
-	o.Storage = filesystem.NewStorageWithOptions(osfs.New(p.dir, osfs.WithBoundOS()), lru, opts)
-	o.stores = openStores(o.Storage, p.dir, lru, opts)
-	return o
+	o.stale = append(o.stale, o.stores...)
+	o.opened, o.stamp = time.Now(), packStamp(o.pool.dir)
+	o.Storage = filesystem.NewStorageWithOptions(osfs.New(o.pool.dir, osfs.WithBoundOS()), lru, opts)
+	o.stores = openStores(o.Storage, o.pool.dir, lru, opts)
 }
 
 func (p *Pool) put(o *DB) {
@@ -122,39 +132,48 @@ func (p *Pool) Busy() bool {
 	return p.used > 0
 }
 
-// Do runs fn on a view, without a retry if an object is missing.
+// Do runs fn on a view. A missing object is go-git's error.
 func (p *Pool) Do(ctx context.Context, fn func(o *DB) error) error {
 	o := p.get(ctx)
 	defer p.put(o)
 	return fn(o)
 }
 
-// Use runs fn on a view, and retries with a fresh view if an object is missing:
-// another process may have added or joined packs (see [Packs.Tidy]) since the view was
-// opened, or while it was. fn must therefore be repeatable. If an object is still
-// missing after that, the error is [ErrNotFound].
+// Use runs fn on a view. If an object is missing, the error is [ErrNotFound].
 func (p *Pool) Use(ctx context.Context, fn func(o *DB) error) error {
+	err := p.Do(ctx, fn)
+	if errors.Is(err, plumbing.ErrObjectNotFound) {
+		err = fmt.Errorf("%w: %w", ErrNotFound, err)
+	}
+	return err
+}
+
+// retry runs read, and again with the files opened anew if an object is missing: another
+// process may have added or joined packs (see [Packs.Tidy]) since the view was opened, or
+// during read.
+func (o *DB) retry(read func() error) error {
 	const tries = 100 // the delays add up to a few seconds
 	for try := 0; ; try++ {
-		o := p.get(ctx)
-		err := fn(o)
-		p.put(o)
+		err := read()
 		missing, gone := errors.Is(err, plumbing.ErrObjectNotFound), errors.Is(err, dotgit.ErrPackfileNotFound)
-		if !missing && !gone {
+		if !gone && (!missing || !o.changed()) || try == tries {
 			return err
 		}
-		p.Renew()
-		if try > 0 && (try == tries || !gone && o.stamp.Equal(packStamp(p.dir))) {
-			if missing {
-				err = fmt.Errorf("%w: %w", ErrNotFound, err)
-			}
-			return err
-		}
-		<-time.After(time.Duration(try) * time.Millisecond) // the index of a new pack may not exist yet
+		time.Sleep(time.Duration(try) * time.Millisecond) // the index of a new pack may not exist yet
+		o.open()
 	}
 }
 
-// packStamp returns a time that changes when packs are added or removed.
+// stampStep is longer than the steps in which file systems count time.
+const stampStep = 10 * time.Millisecond
+
+// changed reports whether packs were added or removed since the view's files were opened.
+func (o *DB) changed() bool {
+	return !o.stamp.Equal(packStamp(o.pool.dir)) || o.opened.Sub(o.stamp) < stampStep
+}
+
+// packStamp returns a time that changes when packs are added or removed, except within
+// [stampStep].
 func packStamp(dir string) time.Time {
 	info, err := os.Stat(filepath.Join(dir, "objects", "pack"))
 	if err != nil {

@@ -30,7 +30,7 @@ type Limits struct {
 
 // Tidy keeps a long-lived mirror fast: each fetch adds a pack, each checkpoint adds
 // loose objects, and every lookup searches all of them. No object is deleted.
-// Concurrent readers have the old files open, or retry, see [Pool.Use].
+// Concurrent readers have the old files open, or open the new ones, see [DB].
 func (p *Packs) Tidy(ctx context.Context, most Limits) error {
 	if old := time.Now().Add(-most.Age); p.looseCount(old) > most.Loose {
 		if err := p.packLoose(ctx, old); err != nil {

@@ -126,7 +126,7 @@ func (c *containerConfig) hinted() (out []fit) {
 		name, _, _ := strings.Cut(path.Base(feature), ":")
 		for _, l := range languages {
 			if slices.Contains(l.tools, name) {
-				out = append(out, fit{l.image(c.Versions[feature]), c.Path + " has the feature " + name, c.Path})
+				out = append(out, fit{l.image(c.Versions[feature]), c.Path + " has the feature " + name, ""})
 				break
 			}
 		}

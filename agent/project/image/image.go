@@ -68,7 +68,7 @@ func Find(ctx context.Context, files project.Files, allows func(image string) bo
 	}
 	for i, f := range found {
 		if take(f.image, f.why) {
-			if more := found[i+1:]; len(more) > 0 && more[0].manifest != "" && (dev == nil || more[0].manifest != dev.Path) {
+			if more := found[i+1:]; len(more) > 0 && more[0].manifest != "" {
 				out.Notes = append(
 					out.Notes,
 					fmt.Sprintf(

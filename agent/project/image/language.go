@@ -88,7 +88,7 @@ var languages = [...]language{
 	},
 }
 
-// fit is a detected language of a repository.
+// fit is a detected language of a repository. One that only a feature names has no manifest.
 type fit struct{ image, why, manifest string }
 
 // languages returns the detected languages, in order of precedence.

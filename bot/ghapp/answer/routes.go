@@ -2,7 +2,9 @@ package answer
 
 import (
 	"net/http"
+	"slices"
 	"strings"
+	"sync"
 
 	"github.com/google/go-github/v62/github"
 )
@@ -44,9 +46,7 @@ type route struct {
 }
 
 // routes returns the answers that are known.
-func routes() []route {
-	return append(appRoutes(), repositoryRoutes()...)
-}
+var routes = sync.OnceValue(func() []route { return append(appRoutes(), repositoryRoutes()...) })
 
 func appRoutes() []route {
 	return []route{
@@ -144,6 +144,9 @@ func (j Judge) shape(r *http.Request) (shape, bool) {
 	}
 	below := strings.TrimPrefix(r.URL.EscapedPath(), strings.TrimSuffix(j.Base, "/"))
 	path := strings.Split(strings.Trim(below, "/"), "/")
+	if path[0] == "repositories" && len(path) > 1 { // by number: a redirect from a former name
+		path = slices.Concat([]string{"repos", path[1]}, path[1:])
+	}
 	for _, one := range routes() {
 		if one.method == r.Method && matches(path, strings.Split(one.path, "/")) {
 			return one.as(r.Header.Get("Accept")), true

@@ -72,17 +72,15 @@ func Ask(ctx context.Context, cfg Config) (Answer, error) {
 	if cfg.API == "" {
 		cfg.API = "https://api.github.com/"
 	}
-	a := asker{
-		api:    strings.TrimRight(cfg.API, "/"),
-		client: &http.Client{Transport: judged(cfg.API, cfg.Transport), Timeout: 15 * time.Second},
-	}
+	way := judged(cfg.API, cfg.Transport)
+	a := asker{api: strings.TrimRight(cfg.API, "/"), client: &http.Client{Transport: way, Timeout: 15 * time.Second}}
 	if cfg.Token != "" {
 		a.token = cfg.Token
 		var repo struct{ Permissions struct{ Push bool } }
 		err := a.get(ctx, "/repos/"+cfg.Repository, &repo)
 		return Answer{Date: a.date, Push: repo.Permissions.Push}, err
 	}
-	apps, err := ghinstallation.NewAppsTransport(judged(cfg.API, cfg.Transport), cfg.AppID, cfg.Key)
+	apps, err := ghinstallation.NewAppsTransport(way, cfg.AppID, cfg.Key)
 	if err != nil {
 		return Answer{}, ErrKey
 	}

@@ -57,16 +57,14 @@ func (s *sessions) Create(ctx context.Context, in *store.Session) error {
 		return fmt.Errorf("create session: %w", err)
 	}
 	err = s.write(ctx, func(q query) error {
-		n, err := q.exec(ctx, `INSERT INTO sessions (id, thread, repo, requester, state, pull, branch, created, version, doc)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+		err := q.row(ctx, []any{&row.Seq}, `INSERT INTO sessions
+			(id, thread, repo, requester, state, pull, branch, created, version, doc)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING n`,
 			row.ID, row.Thread, row.Repo, row.Requester, row.State, row.Pull, row.Branch, micros(row.Created), row.Version, doc)
-		if err == nil && n == 0 {
+		if errors.Is(err, store.ErrNotFound) { // no row was made
 			err = store.ErrExists
 		}
-		if err != nil {
-			return err
-		}
-		return q.row(ctx, []any{&row.Seq}, `SELECT n FROM sessions WHERE id = ?`, row.ID)
+		return err
 	})
 	if err != nil {
 		return fmt.Errorf("create session %s: %w", in.ID, err)
