@@ -98,13 +98,14 @@ func (r *request) reactToResult(res session.Resolved, where string, several bool
 		return render.TooLate(res)
 	}
 	r.react(sign)
-	if live.DataOf(r.sess).Reviews[res.ID].In != "" { // the comment that asks says the rest
-		return ""
-	}
 	switch {
-	case where == approval.InDashboard && res.Verdict == policy.Denied:
+	case where == approval.InDashboard && res.Verdict == policy.Denied: // the thread shows no answer
 		return render.DeniedIn(res.ID, res.By, where)
-	case res.Verdict == policy.Approved && (len(r.cmd.IDs) == 0 || where == approval.InDashboard):
+	case where == approval.InDashboard:
+		return render.AnswerTaken(res.ID, res.By, where)
+	case live.DataOf(r.sess).Reviews[res.ID].In != "": // the comment that asks says the rest
+		return ""
+	case res.Verdict == policy.Approved && len(r.cmd.IDs) == 0:
 		return render.AnswerTaken(res.ID, res.By, where)
 	case len(r.cmd.IDs) == 0, several:
 		return render.SettledAs(res)
