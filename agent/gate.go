@@ -35,6 +35,7 @@ type ruling struct {
 	bound    []session.Fact // facts covered by the digest besides the action, if an approval is needed
 	refused  string         // text for the model if the call is not run
 	mistake  bool           // the model used the tool wrongly
+	class    session.ErrorClass
 }
 
 // rule decides on one call in the current state of the workspace.
@@ -56,7 +57,7 @@ func (g *gate) rule(ctx context.Context, c *session.CallState) (ruling, error) {
 		if errors.Is(err, workspace.ErrGone) || ctx.Err() != nil {
 			return ruling{}, fmt.Errorf("intent of %s: %w", c.Name, err)
 		}
-		return ruling{mistake: true, refused: err.Error()}, nil
+		return ruling{mistake: true, refused: err.Error(), class: tools.ClassOf(err, tool.Spec())}, nil
 	}
 	if c.Truncated && action.Kind != policy.Read && action.Kind != policy.Converse {
 		return ruling{
@@ -73,6 +74,7 @@ func (g *gate) rule(ctx context.Context, c *session.CallState) (ruling, error) {
 		return out, g.bind(ctx, c.ID, &out)
 	}
 	if d.Verdict == policy.Deny {
+		out.class = session.ClassPermission
 		out.refused = "This was refused: " + reasonText(d) + "\nDo not try to get around it; choose another way or explain what you need."
 	}
 	return out, nil

@@ -79,7 +79,7 @@ func (r *callRunner) wait(ctx context.Context, c *session.CallState) (*session.O
 func (r *callRunner) finishCall(ctx context.Context, i int) (*session.Outcome, error) {
 	c := r.Last[i]
 	if text, refused := refusalText(c); refused {
-		return nil, r.refuse(ctx, c, text, false)
+		return nil, r.result(ctx, c, session.Result{Content: text, Class: session.ClassPermission})
 	}
 	if c.Approval().State == policy.Answered {
 		return nil, r.result(ctx, c, session.Result{OK: true, Content: answerText(c.Request)})
@@ -89,7 +89,7 @@ func (r *callRunner) finishCall(ctx context.Context, i int) (*session.Outcome, e
 	}
 	if c.Request == nil { // a call that waited for its approval is no repetition
 		if text, stop := r.habits.Repeated(c.ID, r.gate.tools.Spec(c.Name).Repeats); stop {
-			return nil, r.refuse(ctx, c, text, true)
+			return nil, r.result(ctx, c, session.Result{Content: text, Mistake: true, Class: session.ClassRepetition})
 		}
 	}
 	ru, err := r.gate.rule(ctx, c)
@@ -126,12 +126,8 @@ func (r *callRunner) askFirst(ctx context.Context, i int, ru ruling) (*session.O
 	return r.finishCall(ctx, i)
 }
 
-func (r *callRunner) refuse(ctx context.Context, c *session.CallState, text string, mistake bool) error {
-	return r.result(ctx, c, session.Result{Content: text, Mistake: mistake})
-}
-
 func (r *callRunner) refuseRuled(ctx context.Context, c *session.CallState, ru ruling) error {
-	res := session.Result{Call: c.ID, Content: r.withRegion(ctx, c, ru.refused), Mistake: ru.mistake}
+	res := session.Result{Call: c.ID, Content: r.withRegion(ctx, c, ru.refused), Mistake: ru.mistake, Class: ru.class}
 	if ru.mistake {
 		return r.result(ctx, c, res)
 	}
@@ -221,6 +217,7 @@ func (r *callRunner) execute(ctx context.Context, c *session.CallState, ru rulin
 		NoChange: res.NoChange,
 		Tests:    res.Tests,
 		Mistake:  res.Mistake,
+		Class:    res.Class,
 		Finding:  res.Finding,
 		Dir:      res.Dir,
 		Handle:   res.Handle,
@@ -228,6 +225,7 @@ func (r *callRunner) execute(ctx context.Context, c *session.CallState, ru rulin
 	}
 	if err != nil {
 		out.Content, out.Mistake = r.withRegion(ctx, c, err.Error()), true
+		out.Class = tools.ClassOf(err, r.gate.tools.Spec(c.Name))
 	}
 	if !out.Complete {
 		out.Content = r.shrinker.bound(out.Content)

@@ -102,6 +102,7 @@ type Part struct {
 	DoneReason   string // "stop", "length", "tool_calls"
 	PromptTokens int    // with Done, 0 if the server does not count
 	AnswerTokens int
+	CachedTokens int  // of PromptTokens, those that the server had computed before; 0 if it does not tell
 	Dropped      bool // with Done: the server counted more than it passed on, and may have left out a call
 }
 

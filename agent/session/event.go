@@ -201,6 +201,7 @@ type Call struct {
 	Truncated bool            `json:"truncated,omitempty"` // the answer was cut off within this call
 	Repaired  bool            `json:"repaired,omitempty"`  // the JSON was repaired
 	Text      bool            `json:"text,omitempty"`      // parsed from prose, not a native call
+	Dialect   string          `json:"dialect,omitempty"`   // format of a repaired call, as the parser names it
 }
 
 // Kinds of losses from an answer.
@@ -308,6 +309,9 @@ type Result struct {
 	// tool, as opposed to an external failure.
 	Complete bool `json:"complete,omitempty"`
 	Mistake  bool `json:"mistake,omitempty"`
+	// Class is the kind of failure, also of one that is no mistake; "" if there is none, or
+	// if it is of no known kind.
+	Class ErrorClass `json:"class,omitempty"`
 	// NoChange is the model's reason, given with Complete, why no file had to change.
 	NoChange string `json:"no_change,omitempty"`
 	// LeftOut lists the files in the workspace after the call that cannot be saved. It is

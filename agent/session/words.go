@@ -216,6 +216,30 @@ const (
 	SentPatch    SentHow = "patch"    // nothing could be pushed; the checkpoint is parked
 )
 
+// ErrorClass is the kind of failure of a call.
+type ErrorClass string
+
+// The kinds of failures.
+const (
+	ClassNotFound   ErrorClass = "not_found"
+	ClassPermission ErrorClass = "permission_denied" // by the policy, an approver or the workspace
+	ClassIgnored    ErrorClass = "ignore_blocked"
+	ClassParameter  ErrorClass = "missing_parameter" // or a wrong one
+	ClassCommand    ErrorClass = "command_failed"
+	ClassEdit       ErrorClass = "diff_failed" // the edit does not fit the file
+	ClassTimeout    ErrorClass = "timeout"
+	ClassRepetition ErrorClass = "repetition_limit"
+	ClassBinary     ErrorClass = "unsupported_binary"
+)
+
+// ErrorClasses returns all kinds.
+func ErrorClasses() []ErrorClass {
+	return []ErrorClass{
+		ClassNotFound, ClassPermission, ClassIgnored, ClassParameter, ClassCommand, ClassEdit, ClassTimeout,
+		ClassRepetition, ClassBinary,
+	}
+}
+
 // TodoStatus is the progress of a to-do item.
 type TodoStatus string
 

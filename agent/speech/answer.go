@@ -128,6 +128,7 @@ func (s *Stream) nativeCalls(a *session.Answer, turn int) {
 		a.Calls = append(a.Calls, session.Call{
 			ID: callID(turn, len(a.Calls)), Name: name, Arguments: args,
 			Repaired: repaired, Truncated: repaired && cut && i == len(s.calls)-1,
+			Dialect: map[bool]string{true: "native"}[repaired],
 		})
 	}
 }
@@ -136,7 +137,7 @@ func textCalls(a *session.Answer, turn int, calls []toolcall.Call) {
 	for _, c := range calls {
 		a.Calls = append(a.Calls, session.Call{
 			ID: callID(turn, len(a.Calls)), Name: c.Name, Arguments: c.Arguments,
-			Truncated: c.Truncated, Repaired: c.Repaired, Text: true,
+			Truncated: c.Truncated, Repaired: c.Repaired, Text: true, Dialect: c.Dialect,
 		})
 	}
 }

@@ -6,7 +6,9 @@ import (
 	"io/fs"
 	"strings"
 
+	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/agent/workspace"
+	"github.com/handrail-bot/handrail/policy"
 )
 
 // Complain adds advice for the model to an error of the workspace. The result wraps
@@ -36,6 +38,29 @@ func Complain(err error) error {
 		return err
 	}
 	return &advisedError{err: err, hint: hint}
+}
+
+// ClassOf returns the kind of an error of a tool, "" if it is of none.
+func ClassOf(err error, s Spec) session.ErrorClass {
+	switch {
+	case errors.As(err, new(wrongCall)):
+		return session.ClassParameter
+	case errors.Is(err, workspace.ErrIgnored):
+		return session.ClassIgnored
+	case errors.Is(err, workspace.ErrBinary):
+		return session.ClassBinary
+	case errors.Is(err, workspace.ErrOutside), errors.Is(err, fs.ErrPermission):
+		return session.ClassPermission
+	case errors.Is(err, fs.ErrNotExist):
+		return session.ClassNotFound
+	case errors.Is(err, context.DeadlineExceeded):
+		return session.ClassTimeout
+	case s.Edits:
+		return session.ClassEdit
+	case s.Kind == policy.Execute:
+		return session.ClassCommand
+	}
+	return ""
 }
 
 // advisedError is an error with advice for the model.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"sort"
 	"strings"
@@ -310,8 +309,13 @@ func (s *Sheet) wrapped(fields map[string]json.RawMessage) (json.RawMessage, boo
 // copy.
 func (s *Sheet) wrong(given map[string]json.RawMessage, format string, values ...any) error {
 	say := fmt.Sprintf(format, values...)
-	return errors.New(s.Name + ": " + say + ".\nA correct call: {\"name\":" + quote(s.Name) + ",\"arguments\":" + s.template(given, say) + "}")
+	return wrongCall(s.Name + ": " + say + ".\nA correct call: {\"name\":" + quote(s.Name) + ",\"arguments\":" + s.template(given, say) + "}")
 }
+
+// wrongCall is an error of the arguments of a call.
+type wrongCall string
+
+func (e wrongCall) Error() string { return string(e) }
 
 func (s *Sheet) names() string {
 	var out []string

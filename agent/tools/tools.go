@@ -71,6 +71,7 @@ type Result struct {
 	Task     *session.Task    // a sub-task to run, whose outcome is the result: its text, mode and turns
 	Condense bool             // summarize the conversation before the next answer
 	Mistake  bool             // part of the call was wrong, although it had an effect
+	Class    session.ErrorClass
 }
 
 // Config is the environment of the tools. Tools whose dependency (Files, Search,

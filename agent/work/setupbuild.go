@@ -155,6 +155,8 @@ func (r *settingUp) fill(ctx context.Context, dir string) (done setUpResult, err
 	if err != nil {
 		return done, err
 	}
+	r.opened.Add(1)
+	defer r.opened.Add(-1)
 	done, err = r.run(ctx, ws)
 	if err = errors.Join(err, ws.Close(context.WithoutCancel(ctx))); err != nil {
 		return done, err

@@ -41,6 +41,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/handrail-bot/handrail/agent"
@@ -97,12 +98,21 @@ type Need struct {
 // Engine works on sessions: it connects the model, policy and git with a workspace. It
 // is safe for concurrent use.
 type Engine struct {
-	cfg  Config
-	away *away
+	cfg    Config
+	away   *away
+	opened *atomic.Int64 // number of open workspaces
 }
 
 // New returns an engine.
-func New(cfg Config) *Engine { return &Engine{cfg, &away{}} }
+func New(cfg Config) *Engine { return &Engine{cfg, &away{}, &atomic.Int64{}} }
+
+// Workspaces returns the number of open workspaces. It is 0 if e is nil.
+func (e *Engine) Workspaces() int {
+	if e == nil {
+		return 0
+	}
+	return int(e.opened.Load())
+}
 
 // Under returns the engine with other rules, those of one repository.
 func (e *Engine) Under(rules policy.Config) (*Engine, error) {
@@ -112,7 +122,7 @@ func (e *Engine) Under(rules policy.Config) (*Engine, error) {
 	}
 	cfg := e.cfg
 	cfg.Policy, cfg.Rules = p, rules
-	return &Engine{cfg, e.away}, nil
+	return &Engine{cfg, e.away, e.opened}, nil
 }
 
 // Job is one stretch of work on one session.
@@ -454,7 +464,9 @@ func (e *Engine) open(
 		before.end()
 		return place{}, nil, errors.Join(err, os.RemoveAll(state))
 	}
+	e.opened.Add(1)
 	return place{ws, hidden, w, source.Gone, layer.digest}, func(ctx context.Context) error {
+		defer e.opened.Add(-1)
 		defer source.Drop()
 		before.end()
 		err := ws.Close(ctx)

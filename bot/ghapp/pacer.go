@@ -192,6 +192,18 @@ func (t paced) RoundTrip(r *http.Request) (*http.Response, error) {
 	return t.next.RoundTrip(r)
 }
 
+// Waiting returns the number of writes that wait for their turn.
+func (a *App) Waiting() (n int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, p := range a.pacers {
+		p.mu.Lock()
+		n += len(p.waiting)
+		p.mu.Unlock()
+	}
+	return n
+}
+
 // Spent returns the writes of the last hour, to be kept across a restart, because
 // GitHub's limits do not reset with it.
 func (a *App) Spent() ([]byte, error) {

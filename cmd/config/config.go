@@ -43,6 +43,8 @@ type Server struct {
 	Retain   Retention     `yaml:"retention"`
 
 	Dashboard Dashboard `yaml:"dashboard"`
+	Metrics   Metrics   `yaml:"metrics"`
+	Traces    Traces    `yaml:"traces"`
 
 	Workspace string `yaml:"workspace" jsonschema:"description=Where tools run: docker\\, bwrap\\, local\\, unix:SOCKET\\, or auto.,default=auto"`
 
@@ -220,7 +222,7 @@ func (c *Server) environment(getenv func(string) string, bad *problems) {
 		into *secret.Value
 	}{
 		{"HANDRAIL_GITHUB_TOKEN", &c.GitHub.Token}, {"HANDRAIL_WEBHOOK_SECRET", &c.GitHub.WebhookSecret},
-		{"HANDRAIL_CLIENT_SECRET", &c.Dashboard.Secret}, {"HANDRAIL_API_KEY", &c.Model.Key}, {"HANDRAIL_DATABASE", &database}, {"HANDRAIL_LOG_KEY", &c.LogKey},
+		{"HANDRAIL_CLIENT_SECRET", &c.Dashboard.Secret}, {"OTEL_EXPORTER_OTLP_HEADERS", &c.Traces.Headers}, {"HANDRAIL_API_KEY", &c.Model.Key}, {"HANDRAIL_DATABASE", &database}, {"HANDRAIL_LOG_KEY", &c.LogKey},
 	} {
 		s, err := Secret(getenv, v.name)
 		bad.add("", err)
@@ -388,6 +390,8 @@ func (c *Server) values(bad *problems) {
 	c.Quotas.check(bad)
 	c.checkSigning(bad)
 	c.Dashboard.check(bad)
+	c.Metrics.check(bad, c.Listen, c.Dashboard.Listen)
+	c.Traces.check(bad)
 	bad.add("database", checkDatabase(c.Database))
 	bad.also(c.Model.Check())
 	abs, err := filepath.Abs(c.Data)

@@ -2,6 +2,11 @@ package main
 
 // controlsOfBot are those that a test of a bot's package shows.
 var controlsOfBot = []control{
+	{"metrics-labels", "false", "./cmd/telemetry", "TestLabels"},
+	{"metrics-models", "false", "./cmd/telemetry", "TestLabels"},
+	{"metrics-own-port", "drop", "./cmd/config", "TestTelemetry"},
+	{"traces-without-contents", "true", "./cmd/telemetry", "TestTraces"},
+	{"traces-redacted", "drop", "./cmd/telemetry", "TestTracesContent"},
 	{"dashboard-needs-login", "value viewer{ID: t.Account}, ok || true", "./bot/dashboard", "TestLogin"},
 	{"dashboard-needs-code", "value viewer{All: true}, ok || true", "./bot/dashboard", "TestOneTimeCode"},
 	{"dashboard-code-once", "drop", "./bot/dashboard", "TestOneTimeCode"},

@@ -181,6 +181,9 @@ var homes = map[string][]string{
 	"github.com/charmbracelet/x/ansi":   {"agent/workspace/host", "policy/untrusted", "agent/tools", "cmd/handrail", "cmd/terminal"},
 	"golang.org/x/net/idna":             {"policy/reach"},
 	"golang.org/x/term":                 {"cmd/terminal"},
+	"github.com/prometheus":             {"cmd/telemetry"},
+	"go.opentelemetry.io":               {"cmd/telemetry", "cmd/telemetry/telemetrytest"},
+	"google.golang.org/protobuf":        {"cmd/telemetry", "cmd/telemetry/telemetrytest"},
 	"github.com/bmatcuk/doublestar":     {"policy", "policy/ignore", "gitops/attributes", "agent/workspace/host", "agent/workspace/find", "agent/tools"},
 }
 
@@ -321,7 +324,7 @@ func TestArrows(t *testing.T) {
 
 // testOnly are the packages that no program links: conformance suites, and the
 // parts of the doubles that the demo does not need.
-var testOnly = []string{"agent/llm/llmcheck", "agent/llm/llmcheck", "agent/tools/toolstest", "agent/workspace/workspacetest", "bot/ghapp/ghtest/ghcheck", "bot/ghapp/ghtest/graphql", "bot/ghapp/ghtest/webflow", "bot/store/storetest", "policy/untrusted/githubcheck"}
+var testOnly = []string{"agent/llm/llmcheck", "agent/llm/llmcheck", "agent/tools/toolstest", "agent/workspace/workspacetest", "bot/ghapp/ghtest/ghcheck", "bot/ghapp/ghtest/graphql", "bot/ghapp/ghtest/webflow", "bot/store/storetest", "cmd/telemetry/telemetrytest", "policy/untrusted/githubcheck"}
 
 // Of what tests need, only the small GitHub and the scripted model are in the
 // program, for the demo.
@@ -336,7 +339,7 @@ func TestWhatOnlyTestsNeedIsNotLinked(t *testing.T) {
 	if !slices.Contains(linked, module+"/bot/ghapp/ghtest") {
 		t.Fatalf("the demo's GitHub is not among %d packages", len(linked))
 	}
-	never := []string{"testing", "github.com/compose-spec", "github.com/getkin/kin-openapi", "github.com/google/go-cmp", "github.com/rogpeppe/go-internal", "go.uber.org/goleak", "pgregory.net/rapid"}
+	never := []string{"testing", "google.golang.org/grpc", "github.com/compose-spec", "github.com/getkin/kin-openapi", "github.com/google/go-cmp", "github.com/rogpeppe/go-internal", "go.uber.org/goleak", "pgregory.net/rapid"}
 	for _, p := range testOnly {
 		never = append(never, module+"/"+p)
 	}

@@ -36,6 +36,7 @@ var effects = map[string]string{
 	"policy.approvals.by": "serve_approval_review", "policy.approvals.deadline": "TestReviewEndsWithoutTheEdit", "policy.approvals.not_requester": "TestApproverRules", "policy.approvals.approvers": "TestApproverRules",
 	"policy.approvals.bots": "TestTwoBots", "policy.branch": "TestBranch", "policy.long_running_commands": "TestLongRunningCommands",
 	"policy.mcp.servers": "serve_mcp", "policy.mcp.hosts": "TestMCPServersAtURLs", "policy.setup.propose": "TestProposal", "policy.setup.approval": "TestProposal",
+	"metrics.listen": "TestMetrics", "traces.endpoint": "TestTracesOfASession", "traces.content": "TestTracesContent",
 	"dashboard.listen": "TestDashboardActs", "dashboard.url": "TestLogin", "dashboard.client_id": "TestLogin", "dashboard.operators": "TestOperators",
 	"policy.setup.commands": "run_setup", "policy.setup.files": "run_setup", "policy.setup.network": "TestSetUpOnce", "policy.setup.caches": "TestSetUpCaches", "policy.setup.hosts": "TestMergeSetUpHosts", "policy.setup.presets": "TestSetUpReaches",
 

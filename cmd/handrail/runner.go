@@ -133,6 +133,14 @@ func (r *serveRunner) StartPoint(ctx context.Context, at live.Thread) (bot.Start
 
 // Run implements bot.Runner.
 func (r *serveRunner) Run(ctx context.Context, w bot.Work) (session.Outcome, error) {
+	ctx, log, ended := r.traces.Run(ctx, w.Task, w.Log)
+	w.Log = log
+	out, err := r.run(ctx, w)
+	ended(out, err)
+	return out, err
+}
+
+func (r *serveRunner) run(ctx context.Context, w bot.Work) (session.Outcome, error) {
 	if err := r.ready(); err != nil {
 		return session.Outcome{}, err
 	}

@@ -44,6 +44,7 @@ func serverSecrets(c config.Server) (*secrets, error) {
 		secret.Value(c.GitHub.Key),
 	)
 	list = append(list, slices.Collect(maps.Values(c.Model.Sent))...)
+	list = append(list, c.Traces.Secrets()...)
 	for _, headers := range c.ServerHeaders {
 		list = append(list, slices.Collect(maps.Values(headers))...) //control:mcp-tokens-known
 	}

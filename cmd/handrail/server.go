@@ -42,6 +42,7 @@ import (
 	"github.com/handrail-bot/handrail/cmd/forms"
 	"github.com/handrail-bot/handrail/cmd/local"
 	"github.com/handrail-bot/handrail/cmd/records"
+	"github.com/handrail-bot/handrail/cmd/telemetry"
 	"github.com/handrail-bot/handrail/cmd/watchers"
 	"github.com/handrail-bot/handrail/gitops"
 	"github.com/handrail-bot/handrail/policy/secret"
@@ -99,6 +100,10 @@ type server struct {
 	redactedStore store.Store
 	pages         *board // the dashboard; nil without one
 	told          *deliveryLog
+	metrics       *telemetry.Metrics // nil without them
+	traces        *telemetry.Traces  // nil without them
+	scraped       net.Addr           // of the metrics
+	scrapes       *http.Server
 	version       string
 	since         time.Time // of the start
 }
@@ -136,7 +141,13 @@ func newParts(w *console, cfg config.Server, opt serverOptions) (*server, *conso
 	inner := *w
 	inner.options = opt
 	inner.log = secret.Logger(w.log, known.Redactor)
+	metrics, traces, err := newTelemetry(cfg, w.version, known.Redactor, &inner)
+	if err != nil {
+		return nil, nil, err
+	}
 	return &server{
+		metrics: metrics,
+		traces:  traces,
 		cfg:     cfg,
 		log:     inner.log,
 		secrets: known,
@@ -175,7 +186,7 @@ func (s *server) build(ctx context.Context, w *console, kept store.Store) (*serv
 		Log:       w.log,
 		Spacing:   s.opt.spacing,
 		Backoff:   s.opt.again,
-		Transport: outbox.Fenced{Next: s.transport(time.Minute)},
+		Transport: outbox.Fenced{Next: s.metrics.Transport(s.transport(time.Minute))},
 	}); err != nil {
 		return nil, err
 	}
@@ -187,7 +198,8 @@ func (s *server) build(ctx context.Context, w *console, kept store.Store) (*serv
 	if s.opt.wrap != nil {
 		s.redactedStore = s.opt.wrap(s.redactedStore)
 	}
-	s.told = newDeliveryLog(w.log)
+	s.redactedStore = s.metrics.Store(s.redactedStore)
+	s.told = newDeliveryLog(w.log, s.metrics.Waited)
 	s.redactedStore = s.told.of(s.redactedStore)
 	r := &serveRunner{server: s, clients: map[string]*ghapp.Client{}}
 	if s.git, err = gitops.New(gitops.Config{Dir: filepath.Join(cfg.Data, "mirrors"), Partial: cfg.GitHub.PartialClone == nil || *cfg.GitHub.PartialClone, Auth: r.auth, Log: w.log, HTTP: outbox.Fenced{Next: s.transport(0)}}); err != nil {
@@ -335,7 +347,7 @@ func (s *server) openEngine(ctx context.Context, w *console) error {
 			MaxAge:   time.Duration(s.cfg.Bases.Age),
 		},
 		workspace: ws,
-		model:     s.model,
+		model:     s.measured,
 		waits:     true,
 		context:   s.cfg.Model.Context,
 		maxTokens: s.cfg.Model.MaxTokens,
@@ -398,7 +410,7 @@ func (s *server) start(ctx context.Context) error {
 		}
 	})
 	s.startLoops(ctx, keeper)
-	return s.startPages()
+	return errors.Join(s.startMetrics(), s.startPages())
 }
 
 // startLoops starts the loops that run beside the queue.
@@ -484,14 +496,14 @@ func (s *server) close(ctx context.Context) error {
 		if s.stop != nil {
 			s.stop()
 		}
-		errs = append(errs, s.pages.close(ctx), s.http.Shutdown(ctx), s.queue.Drain(ctx))
+		errs = append(errs, s.pages.close(ctx), s.http.Shutdown(ctx), s.closeMetrics(ctx), s.queue.Drain(ctx))
 		s.wait.Wait()
 	}
 	return errors.Join(append(errs, s.closeParts())...)
 }
 
 func (s *server) closeParts() error {
-	var errs []error
+	errs := []error{s.traces.Close(context.Background())}
 	if s.git != nil {
 		errs = append(errs, s.git.Close())
 	}

@@ -13,7 +13,8 @@ import (
 // deliveryLog logs each delivery once, when it is done: with its outcome, and the reason
 // if it has no effect. It is safe for concurrent use.
 type deliveryLog struct {
-	log *slog.Logger
+	log    *slog.Logger
+	waited func(time.Duration) // receives the wait of each delivery before the work on it
 
 	mu     sync.Mutex
 	known  map[string]store.Delivery // deliveries being worked on
@@ -29,8 +30,8 @@ const (
 	outcomeFailed  = "given up"
 )
 
-func newDeliveryLog(log *slog.Logger) *deliveryLog {
-	return &deliveryLog{log: log, known: map[string]store.Delivery{}, counts: map[string]int{}}
+func newDeliveryLog(log *slog.Logger, waited func(time.Duration)) *deliveryLog {
+	return &deliveryLog{log: log, waited: waited, known: map[string]store.Delivery{}, counts: map[string]int{}}
 }
 
 // of returns a store whose deliveries are logged.
@@ -83,8 +84,12 @@ func (d toldDeliveries) Next(ctx context.Context, thread string) (*store.Deliver
 	next, err := d.Deliveries.Next(ctx, thread)
 	if err == nil {
 		d.log.mu.Lock()
+		_, again := d.log.known[next.ID]
 		d.log.known[next.ID] = store.Delivery{Event: next.Event, Thread: next.Thread, Sender: next.Sender}
 		d.log.mu.Unlock()
+		if !again {
+			d.log.waited(time.Since(next.Received))
+		}
 	}
 	return next, err
 }

@@ -118,6 +118,9 @@ func (m *Model) useReasoning() {
 func (a *answer) last() llm.Part {
 	p := llm.Part{Calls: a.calls.all(), Done: true, DoneReason: a.reason,
 		PromptTokens: a.usage.PromptTokens, AnswerTokens: a.usage.CompletionTokens}
+	if d := a.usage.PromptTokensDetails; d != nil {
+		p.CachedTokens = d.CachedTokens
+	}
 	if p.DoneReason == "" {
 		p.DoneReason = "stop"
 		if len(p.Calls) > 0 {

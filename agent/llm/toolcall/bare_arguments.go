@@ -33,7 +33,11 @@ func (p *Parser) ByArguments(text string, offered []string) (Call, bool) {
 	if found == "" {
 		return Call{}, false
 	}
-	return Call{Name: found, Arguments: mend.Object(fields), Repaired: in.Mended, Truncated: in.Open > 0}, true
+	c := Call{Name: found, Arguments: mend.Object(fields), Repaired: in.Mended, Truncated: in.Open > 0}
+	if c.Repaired {
+		c.Dialect = "arguments alone"
+	}
+	return c, true
 }
 
 // onlyObject reads the only object of a text: the whole text, or the content of its only

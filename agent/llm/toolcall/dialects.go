@@ -18,6 +18,14 @@ type dialect struct {
 // report whether more text could complete a call: the text records that (see [text]).
 type readFunc func(s *scanner, at int) (seg segment, ok bool)
 
+// reader reads the calls of one dialect.
+type reader struct {
+	dialect string
+	read    readFunc
+}
+
+func (d dialect) reader() reader { return reader{d.name, d.read} }
+
 // dialects returns the table. Dialects that begin a line are tried in its order. Two
 // forms are found by the scanner itself (scan.go): a tag named like a tool, since only
 // the parser knows the names, and markup written with HTML entities.

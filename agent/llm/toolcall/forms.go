@@ -36,10 +36,12 @@ func (p *Parser) Forms(foreign []llm.ToolSpec, may func(tool, command string) bo
 		q.tools[t.Name], q.folded[fold(t.Name)] = newTool(t.Parameters), t.Name
 	}
 	for _, c := range []byte(letters + "0123456789*#`~./-<") {
-		q.lines[c] = append(slices.Clone(q.lines[c]), envelope, fileBlocks, formFence)
+		q.lines[c] = append(slices.Clone(q.lines[c]), other(envelope), other(fileBlocks), other(formFence))
 	}
 	return &q
 }
+
+func other(read readFunc) reader { return reader{"other programs", read} }
 
 // Guess returns the first possible call in a text, regardless of its surroundings. It is
 // used to show a model the correct format.

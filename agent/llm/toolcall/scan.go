@@ -43,14 +43,14 @@ func (s *scanner) scan() {
 		case '`':
 			i = s.inlineCode(i)
 		case '&':
-			i = s.try(i, i+1, escaped)
+			i = s.try(i, i+1, reader{"entities", escaped})
 		case '{':
-			i = s.try(i, i+1, inlineJSON)
+			i = s.try(i, i+1, reader{"JSON in a line", inlineJSON})
 		case 'a', 'c':
 			if next := i + 1; next < len(s.s) && s.s[next] != 's' && s.s[next] != 'o' {
 				i++
 			} else {
-				i = s.try(i, next, commentary)
+				i = s.try(i, next, reader{"harmony without its tokens", commentary})
 			}
 		case 0xe2: // ◁
 			i = s.thinkAt(i)
@@ -60,17 +60,22 @@ func (s *scanner) scan() {
 	}
 }
 
-// try calls read at i. It returns the end of the segment found, or next if there is none.
-// In a growing text the scan stops at a call, and at a place that read could not decide
+// try reads with r at i. It returns the end of the segment found, or next if there is none.
+// In a growing text the scan stops at a call, and at a place that r could not decide
 // because the text ended: the text from there on is not shown yet.
-func (s *scanner) try(i, next int, read readFunc) int {
+func (s *scanner) try(i, next int, r reader) int {
 	s.cut = false
-	seg, ok := read(s, i)
+	seg, ok := r.read(s, i)
 	if s.grow && (ok && !seg.tentative || s.cut) {
 		return s.wait(i)
 	}
 	if !ok {
 		return next
+	}
+	for i := range seg.calls {
+		if c := &seg.calls[i]; c.Repaired && c.Dialect == "" {
+			c.Dialect = r.dialect
+		}
 	}
 	return s.take(seg)
 }
@@ -114,8 +119,8 @@ func (s *scanner) lineStart(i int) int {
 	if i >= len(s.s) || s.hold >= 0 {
 		return len(s.s)
 	}
-	for _, read := range s.p.lines[s.s[i]] {
-		if next := s.try(i, i, read); next != i {
+	for _, r := range s.p.lines[s.s[i]] {
+		if next := s.try(i, i, r); next != i {
 			return next
 		}
 	}
@@ -144,7 +149,7 @@ func (s *scanner) markAt(i int) int {
 	case role == closes:
 		s.stray(i, m)
 	case m.opening() && s.known(m.tag) != "":
-		return s.try(i, m.next, toolTag)
+		return s.try(i, m.next, reader{"tags named like tools", toolTag})
 	}
 	return max(m.next, i+1)
 }

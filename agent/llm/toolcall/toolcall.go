@@ -21,12 +21,13 @@ import (
 
 // Call is one call found in text. Name is canonical. Arguments is a JSON object.
 // Truncated means that the text ended inside the call, Repaired that the JSON had to be
-// mended.
+// mended; Dialect then names its format, see [dialects].
 type Call struct {
 	Name      string          `json:"name"`
 	Arguments json.RawMessage `json:"arguments"`
 	Truncated bool            `json:"truncated,omitempty"`
 	Repaired  bool            `json:"repaired,omitempty"`
+	Dialect   string          `json:"dialect,omitempty"`
 }
 
 // Parsed is a parsed text: its calls in order, the text without their markup, and errors
@@ -43,8 +44,8 @@ type Parser struct {
 	folded    map[string]string // names by their folded form, without case and separators
 	canonical func(string) string
 	marks     marks
-	readers   map[string]readFunc // functions by opening mark
-	lines     [256][]readFunc     // functions by the first byte of a line
+	readers   map[string]reader // by opening mark
+	lines     [256][]reader     // by the first byte of a line
 	forms     forms
 }
 
@@ -59,7 +60,7 @@ func New(specs []llm.ToolSpec, canonical func(string) string) *Parser {
 		folded:    map[string]string{},
 		canonical: canonical,
 		marks:     marks{},
-		readers:   map[string]readFunc{},
+		readers:   map[string]reader{},
 	}
 	for _, s := range specs {
 		p.tools[s.Name] = newTool(s.Parameters)
@@ -68,7 +69,7 @@ func New(specs []llm.ToolSpec, canonical func(string) string) *Parser {
 	for _, d := range dialects() {
 		for _, name := range d.opens {
 			n := 1 + strings.Count(name, "|")/2
-			p.marks[name], p.marks[name[:n]+"/"+name[n:]], p.readers[name] = opens, closes, d.read
+			p.marks[name], p.marks[name[:n]+"/"+name[n:]], p.readers[name] = opens, closes, d.reader()
 		}
 		for _, name := range d.closes {
 			p.marks[name] = closes
@@ -77,7 +78,7 @@ func New(specs []llm.ToolSpec, canonical func(string) string) *Parser {
 			p.marks[name] = inside
 		}
 		for _, c := range []byte(d.line) {
-			p.lines[c] = append(p.lines[c], d.read)
+			p.lines[c] = append(p.lines[c], d.reader())
 		}
 	}
 	return p

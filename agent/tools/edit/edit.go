@@ -229,7 +229,7 @@ func (p *planner) run(ctx context.Context, a tools.Args, emit tools.Progress) (t
 		say = append(say, c.told(done))
 	}
 	if len(pl.failed) > 0 {
-		res.Mistake = true
+		res.Mistake, res.Class = true, session.ClassEdit
 		say = append(say, pl.failed...)
 	}
 	res.Content = strings.Join(say, "\n")

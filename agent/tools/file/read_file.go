@@ -133,7 +133,11 @@ func (r reader) run(ctx context.Context, a tools.Args, emit tools.Progress) (too
 	if n := len(list) - 1; n > 0 {
 		name += fmt.Sprintf(" and %d more", n)
 	}
-	return tools.Result{Content: o.b.String(), Title: "Read " + name, Images: o.blobs, Mistake: len(failed) > 0}, nil
+	out := tools.Result{Content: o.b.String(), Title: "Read " + name, Images: o.blobs, Mistake: len(failed) > 0}
+	if out.Mistake {
+		out.Class = tools.ClassOf(failed[0], tools.Spec{})
+	}
+	return out, nil
 }
 
 // output collects the result of a call, within its limits.

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/handrail-bot/handrail/agent/llm/mend"
+	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/agent/testrun"
 	"github.com/handrail-bot/handrail/agent/tools"
 	"github.com/handrail-bot/handrail/agent/workspace"
@@ -255,6 +256,12 @@ func (r runner) run(ctx context.Context, a tools.Args, emit tools.Progress) (too
 		Tests:   testrun.Find(cmd.Line, res, r.Tests),
 		Title:   fmt.Sprintf("Ran %s (%s)", firstLine(cmd.Line), how(res, cmd)),
 		Dir:     r.dir(),
+	}
+	switch {
+	case res.TimedOut:
+		out.Class = session.ClassTimeout
+	case res.Exit != 0:
+		out.Class = session.ClassCommand
 	}
 	if t := out.Tests; t != nil && t.Says != "" { //control:model-hears-no-test-ran
 		out.Content += "\n[Tests: " + t.How() + ".]"
