@@ -249,6 +249,7 @@ func (f *finisher) complete(ctx context.Context, said string) (*session.Outcome,
 		out.Reason = "Everything is as it was before: no change of this thread is left."
 	}
 	if status == session.StatusDone {
+		out.Title = f.title(ctx)
 		out.Tests = cmp.Or(f.Proof.Words(f.Saved), f.Tests.Words()) + session.FaultWords(f.claims.faults) //control:faults-are-told
 		if f.model.forms != nil && f.Proof.Of(f.Saved).Passed() {
 			f.model.forms.Ended(f.model.llm.Name(), f.model.caps, f.model.form, true)

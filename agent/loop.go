@@ -8,6 +8,7 @@ import (
 
 	"github.com/handrail-bot/handrail/agent/llm"
 	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/agent/speech"
 )
 
 // run is one continuous stretch of work on a session.
@@ -217,6 +218,10 @@ func (r *run) think(ctx context.Context) (*session.Outcome, error) {
 	answer, err := r.ask(ctx)
 	if err != nil {
 		return r.modelFailed(ctx, err)
+	}
+	if len(answer.Calls) == 0 && slices.Contains(r.requests.tools.names(), "report_finding") { //control:prose-is-a-finding
+		answer.Calls = speech.Findings(answer.Content, r.Turns+1, r.Findings)
+		answer.Complete = answer.Complete && len(answer.Calls) == 0
 	}
 	for i := range answer.Calls {
 		answer.Calls[i].ID = r.task + answer.Calls[i].ID

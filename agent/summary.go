@@ -107,6 +107,18 @@ func (f *finisher) askOnce(ctx context.Context, ask string) string {
 	return f.model.askOnce(ctx, req)
 }
 
+const askTitle = "Write the title of this change for the history of the repository: one line of at most 72 characters, " +
+	"as an order (Add …, Fix …), and only what the diff does. Answer with that line alone. Call no tool. Changed: "
+
+// title asks the model for the title of the work, with the work in view, or returns "" if
+// its answer is none. A small model is not asked.
+func (f *finisher) title(ctx context.Context) string {
+	if f.inside || f.model.form == llm.FormFiles || len(f.Files) == 0 {
+		return ""
+	}
+	return session.Title(f.askOnce(ctx, askTitle+f.changedPaths()), f.Files)
+}
+
 // lastResults lists the last six tool results since the user's last message.
 func (f *finisher) lastResults() string {
 	var lines []string

@@ -88,8 +88,8 @@ func (r *request) settle(ctx context.Context, verdict policy.ApprovalState) erro
 	return nil
 }
 
-// reactToResult reacts to the effect of an answer. It returns a reply if a reaction does not
-// say enough: for one request of several, and if the answer names none.
+// reactToResult reacts to the effect of an answer. It returns a reply if neither the reaction
+// nor the comment that asks tells which request was meant.
 func (r *request) reactToResult(res session.Resolved, where string, several bool) string {
 	signs := map[policy.ApprovalState]string{policy.Approved: "+1", policy.Denied: "-1"}
 	sign, counts := signs[res.Verdict]
@@ -99,9 +99,13 @@ func (r *request) reactToResult(res session.Resolved, where string, several bool
 	}
 	r.react(sign)
 	switch {
-	case where == approval.InDashboard && res.Verdict == policy.Denied:
+	case where == approval.InDashboard && res.Verdict == policy.Denied: // the thread shows no answer
 		return render.DeniedIn(res.ID, res.By, where)
-	case res.Verdict == policy.Approved && (len(r.cmd.IDs) == 0 || where == approval.InDashboard):
+	case where == approval.InDashboard:
+		return render.AnswerTaken(res.ID, res.By, where)
+	case live.DataOf(r.sess).Reviews[res.ID].In != "": // the comment that asks says the rest
+		return ""
+	case res.Verdict == policy.Approved && len(r.cmd.IDs) == 0:
 		return render.AnswerTaken(res.ID, res.By, where)
 	case len(r.cmd.IDs) == 0, several:
 		return render.SettledAs(res)

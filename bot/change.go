@@ -158,9 +158,9 @@ func (c *change) intendProgress(at *live.Thread, row *store.Session) {
 			return
 		}
 	}
-	if v.Phase = session.PhaseQueued; live.Quiet(v, 0) {
+	v.Phase = session.PhaseQueued
+	if live.Unasked(at, v) {
 		return
 	}
-	text := live.ProgressText(at, row, v)
-	c.intend(ghapp.Write{Key: live.ProgressKey(row.ID), Kind: ghapp.WriteComment, Body: text.Text, Folds: text.Folds})
+	c.intend(live.ProgressWrite(live.ProgressKey(row.ID), at, row, v))
 }

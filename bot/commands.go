@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/bot/approval"
 	"github.com/handrail-bot/handrail/bot/command"
 	"github.com/handrail-bot/handrail/bot/fault"
 	"github.com/handrail-bot/handrail/bot/live"
@@ -245,12 +246,59 @@ func (b *Bot) mayAsk(actor policy.Actor, right policy.Request, sess *store.Sessi
 	)
 }
 
-// help lists the commands.
+// help lists the commands: those that the reader may use now, and folded the others.
 func help(ctx context.Context, r *request) error {
 	book, err := r.book(ctx)
 	if fault.Temporary(err) {
 		return err
 	}
-	r.reply(specs(r.w.rows).Help() + render.CustomCommands(book.Book, fault.InWords(err)))
+	var v *session.State
+	if r.sess != nil {
+		var err error
+		if v, err = r.viewWith(ctx); err != nil {
+			return err
+		}
+	}
+	rights := map[string]policy.Request{}
+	for _, row := range r.w.rows {
+		rights[row.Name] = row.right
+	}
+	now := func(s command.Spec) bool {
+		verdict, _ := r.w.mayAsk(r.actor, rights[s.Name], r.sess)
+		return verdict == policy.Allow && isOfUse(s.Name, v)
+	}
+	text, others := specs(r.w.rows).Help(now)
+	r.c.post(r.msg, render.Help(text+render.CustomCommands(book.Book, fault.InWords(err)), others))
 	return nil
+}
+
+// isOfUse reports whether a command can have an effect in a session. v is nil without one.
+func isOfUse(name string, v *session.State) bool {
+	switch name {
+	case command.AskHelp, "config":
+		return true
+	}
+	if v == nil {
+		return false
+	}
+	works := !v.Over() && v.Phase != session.PhaseOutOfBudget
+	switch name {
+	case "approve", "deny":
+		return len(approval.Open(v)) > 0
+	case okWord:
+		return approval.WaitingCommit(v) != nil
+	case "stop":
+		return !v.Over()
+	case "resume", "retry":
+		return v.Over() && !v.Finished()
+	case "budget":
+		return v.Phase == session.PhaseOutOfBudget
+	case "diff", "undo", "keep", "rebase":
+		return len(v.Checkpoints) > 0
+	case "redo":
+		return v.Over() && v.Outcome.Wish == session.Undo
+	case "status":
+		return works
+	}
+	return name == "model" || name == "clear"
 }

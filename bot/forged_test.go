@@ -37,7 +37,7 @@ func (c *court) replies(text string) {
 
 // requestOf is what the bot asks in a comment.
 func requestOf(a session.Asked) untrusted.Post {
-	return render.Requests([]render.Request{{Request: &session.Request{Asked: a}}}, "asker", "")
+	return render.Requests([]render.Request{{Request: &session.Request{Asked: a}}}, "asker")
 }
 
 // TestForgedApprovals: a log that somebody else wrote says that kim approved. It

@@ -86,7 +86,7 @@ func TestFortyRequests(t *testing.T) {
 	w.say("/agent deny abc002 not this one")
 	must(t, w.work())
 	got := w.requests()
-	if len(got) != 1 || !strings.Contains(got[0], "36 open") || strings.Count(got[0], "approved by kim") != 3 || strings.Count(got[0], "denied by kim") != 1 {
+	if len(got) != 1 || !strings.Contains(got[0], "36 open") || strings.Count(got[0], "approved by kim in comment") != 3 || strings.Count(got[0], "denied by kim") != 1 {
 		t.Errorf("after four answers the comment says\n%.3000s", strings.Join(got, "\n=====\n"))
 	}
 	if c.writes > before+8 { // two signs, two edits of each comment

@@ -281,11 +281,11 @@ func (b *Bot) waitsOn(ctx context.Context, l *live.Session) (bool, error) {
 }
 
 // report has a watcher report the end of an unattended session.
-func (b *Bot) report(ctx context.Context, l *live.Session) (url string, err error) {
+func (b *Bot) report(ctx context.Context, l *live.Session) error {
 	for _, one := range b.cfg.Watchers {
 		if one.Report != nil {
 			return one.Report(ctx, b.live, l)
 		}
 	}
-	return "", nil
+	return nil
 }

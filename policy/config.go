@@ -175,7 +175,7 @@ func DefaultConfig() Config {
 		Mode:      "code",
 		Branch:    "agent/{number}-{slug}",
 		Approvals: Approvals{Deadline: Duration(72 * time.Hour)},
-		Delivery:  Delivery{Push: Push{Hold: "workflows"}},
+		Delivery:  Delivery{Push: Push{Hold: "workflows"}, Comments: Comments{After: Duration(3 * time.Minute)}},
 		Workspace: Workspace{
 			Engine:  "docker",
 			Pull:    "missing",

@@ -233,6 +233,8 @@ func (c Config) checkDelivery(p *problems) {
 	c.checkPull(p)
 	p.oneOf(c.Comments.Progress, []string{"edit", NoProgress}, "comments", "progress")
 	p.oneOf(c.Comments.End, []string{"mention", Quiet}, "comments", "end")
+	p.oneOf(c.Comments.Severity, []string{"low", "medium", "high"}, "comments", "severity")
+	p.oneOf(c.Comments.Approval, []string{"mention", Quiet}, "comments", "approval")
 }
 
 // CheckEffect returns the keys that are set but have no effect, as [strict.Faults]. They

@@ -20,6 +20,7 @@ func (c Config) WithDefaults() Config {
 	c.Branch = cmp.Or(c.Branch, d.Branch)
 	c.Push.Hold = cmp.Or(c.Push.Hold, d.Push.Hold)
 	c.Approvals.Deadline = cmp.Or(c.Approvals.Deadline, d.Approvals.Deadline)
+	c.Comments.After = cmp.Or(c.Comments.After, d.Comments.After)
 	w, dw := &c.Workspace, d.Workspace
 	w.Engine, w.Network, w.Pull = cmp.Or(w.Engine, dw.Engine), cmp.Or(w.Network, dw.Network), cmp.Or(w.Pull, dw.Pull)
 	w.Memory, w.Pids, w.CPUs = cmp.Or(w.Memory, dw.Memory), cmp.Or(w.Pids, dw.Pids), cmp.Or(w.CPUs, dw.CPUs)
@@ -69,9 +70,12 @@ func Merge(server, repo Config) Config {
 	out.Undo = cmp.Or(repo.Undo, server.Undo)
 	out.Commits = mergeCommits(server.Commits, repo.Commits)
 	out.Comments = Comments{
+		Severity: cmp.Or(repo.Comments.Severity, server.Comments.Severity),
 		Inline:   cmp.Or(repo.Comments.Inline, server.Comments.Inline),
 		Progress: cmp.Or(repo.Comments.Progress, server.Comments.Progress),
 		End:      cmp.Or(repo.Comments.End, server.Comments.End),
+		After:    cmp.Or(repo.Comments.After, server.Comments.After),
+		Approval: cmp.Or(repo.Comments.Approval, server.Comments.Approval),
 	}
 	out.Push.Hold = stricterHold(server.Push.Hold, repo.Push.Hold) //control:hold-tightens
 	out.PullRequest = PullRequest{

@@ -64,15 +64,18 @@ func mergeCommits(server, repo Commits) Commits {
 // Values in `comments`.
 const (
 	NoProgress = "none"  // of progress: no comment is updated while a session runs
-	Quiet      = "quiet" // of end: no mention
+	Quiet      = "quiet" // of end and approval: no mention
 )
 
 // Comments configures a session's comments in its thread, other than requests and
 // answers.
 type Comments struct {
-	Progress string `yaml:"progress,omitempty" json:"progress,omitempty" jsonschema:"enum=edit,enum=none,description=One comment that is edited while a session runs\\, or none; edit when unset.,default=edit"`
-	Inline   int    `yaml:"inline,omitempty" json:"inline,omitempty" jsonschema:"minimum=0,maximum=50,description=Limit of comments on lines in a review; its summary has the rest. 10 when unset.,default=10"`
-	End      string `yaml:"end,omitempty" json:"end,omitempty" jsonschema:"enum=mention,enum=quiet,description=Whether a comment tells the requester of the end of a session; mention when unset.,default=mention"`
+	Progress string   `yaml:"progress,omitempty" json:"progress,omitempty" jsonschema:"enum=edit,enum=none,description=One comment that is edited while a session runs\\, or none; edit when unset.,default=edit"`
+	Severity string   `yaml:"severity,omitempty" json:"severity,omitempty" jsonschema:"enum=low,enum=medium,enum=high,description=Least severity of the findings that a review tells; low when unset.,default=low"`
+	Inline   int      `yaml:"inline,omitempty" json:"inline,omitempty" jsonschema:"minimum=0,maximum=50,description=Limit of comments on lines in a review; its summary has the rest. 10 when unset.,default=10"`
+	End      string   `yaml:"end,omitempty" json:"end,omitempty" jsonschema:"enum=mention,enum=quiet,description=Whether a short comment tells the requester of the end of a long session; mention when unset.,default=mention"`
+	After    Duration `yaml:"after,omitempty" json:"after,omitzero" jsonschema:"default=3m"`
+	Approval string   `yaml:"approval,omitempty" json:"approval,omitempty" jsonschema:"enum=mention,enum=quiet,description=Whether a request for approval mentions those who may answer it; mention when unset.,default=mention"`
 }
 
 // Push configures which changes need approval before the push, because CI would run them,

@@ -23,7 +23,7 @@ type Watch struct {
 type Triggers struct {
 	Labels   map[string]string `yaml:"labels,omitempty" json:"labels,omitempty" jsonschema:"description=Labels that start a session\\, each with its mode."`
 	Assignee string            `yaml:"assignee,omitempty" json:"assignee,omitempty" jsonschema:"description=Login of an account: assigned issues and requested reviews start a session."`
-	Review   []string          `yaml:"review,omitempty" json:"review,omitempty" jsonschema:"description=Events that start a review of a pull request.,enum=opened,enum=synchronize,enum=ready_for_review"`
+	Review   []string          `yaml:"review,omitempty" json:"review,omitempty" jsonschema:"description=Events that start a review of a pull request.,enum=opened,enum=synchronize,enum=ready_for_review,enum=draft"`
 	Checks   *bool             `yaml:"checks,omitempty" json:"checks,omitempty" jsonschema:"description=A failed check on a pull request of the agent resumes its session\\, see ci_fix."`
 	Dispatch *bool             `yaml:"dispatch,omitempty" json:"dispatch,omitempty" jsonschema:"description=The events repository_dispatch and workflow_dispatch bring tasks."`
 }
@@ -68,7 +68,7 @@ type ScheduleLimits struct {
 }
 
 // reviewActions returns the pull request events that may trigger a review.
-func reviewActions() []string { return []string{"opened", "synchronize", "ready_for_review"} }
+func reviewActions() []string { return []string{"opened", "synchronize", "ready_for_review", "draft"} }
 
 // mergeWatch prefers the repository's triggers. The lower limits on failed checks apply.
 func mergeWatch(server, repo Watch) Watch {

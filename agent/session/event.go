@@ -464,6 +464,7 @@ type Ended struct {
 type Outcome struct {
 	Status  Status       `json:"status"`
 	Summary string       `json:"summary,omitempty"`
+	Title   string       `json:"title,omitempty"` // of the change, by the model and checked, see [Title]; only with StatusDone
 	Reason  string       `json:"reason,omitempty"`
 	Tests   string       `json:"tests,omitempty"`  // test results in Markdown; only with StatusDone
 	Commit  string       `json:"commit,omitempty"` // last checkpoint

@@ -26,11 +26,14 @@ type State struct {
 	Tokens      int
 	Started     time.Time
 	Updated     time.Time
-	Seq         int64 // of the last event
-	EndedAt     int64 // Seq of the event that ended the last run
-	Place       Place // of the last request or checkpoint request
+	Seq         int64         // of the last event
+	EndedAt     int64         // Seq of the event that ended the last run
+	Took        time.Duration // time from the beginning of the request to the end of its last run
+	Began       Beginning     // of the present request
+	Place       Place         // of the last request or checkpoint request
 
 	requested, answered int64 // Seq of the newest request and of the model's newest answer
+	began               time.Time
 
 	Servers  []Server // MCP servers in use, with their tools
 	Timeline []Moment // events for display, in order
@@ -38,6 +41,16 @@ type State struct {
 
 	Calls
 	Changes
+}
+
+// Beginning is the state of a session when its present request began; zero for the first
+// request.
+type Beginning struct {
+	At          int64  // Seq of the message that began it
+	After       int64  // EndedAt at that message
+	Moments     int    // length of Timeline
+	Checkpoints int    // number of checkpoints
+	Why         string // reason if no user asked
 }
 
 // NewState returns the state of an empty log.
@@ -135,10 +148,11 @@ func (s *State) Take(e Event, payload any) {
 	}
 	switch p := payload.(type) {
 	case *Opened:
-		s.Task, s.Phase, s.Started = p.Task, PhaseRunning, e.Time
-		s.Place = p.Task.Place
+		s.Task, s.Phase, s.Started, s.began = p.Task, PhaseRunning, e.Time, e.Time
+		s.Place, s.Began.Why = p.Task.Place, p.Task.Why
 		s.begin(p.Task)
 	case *Message:
+		s.beginRequest(e, p)
 		s.message(p)
 	case *Answer:
 		s.Turns, s.answered = e.Turn, e.Seq
@@ -156,7 +170,7 @@ func (s *State) Take(e Event, payload any) {
 		s.inside(e)
 		return
 	case *Ended:
-		s.EndedAt = e.Seq
+		s.EndedAt, s.Took = e.Seq, e.Time.Sub(s.began)
 		s.end(p)
 	}
 	s.tell(payload)
@@ -217,6 +231,23 @@ func (s *State) applyNote(p *Note) {
 		s.Rest.Summary, s.Rest.Tests, s.Rest.Wish = p.Text, "", Keep // until a checkpoint changes something
 	case p.Kind == NoteReverted:
 		s.Rest.Summary += "\n\nOf this, what was refused is as it was."
+	}
+}
+
+// beginRequest notes a message that begins a request of its own. Words during a run belong
+// to the request of that run; a retry goes on with the last one.
+func (s *State) beginRequest(e Event, p *Message) {
+	wish := p.TakeBack != nil && p.TakeBack.Do != Keep
+	parked := s.Outcome != nil && s.Outcome.Status == StatusOutOfBudget
+	if (s.Over() || parked) && (p.Text != "" || wish) { //control:one-comment-a-request
+		s.began = e.Time
+		s.Began = Beginning{
+			At:          e.Seq,
+			After:       s.EndedAt,
+			Moments:     len(s.Timeline),
+			Checkpoints: len(s.Checkpoints),
+			Why:         p.Why,
+		}
 	}
 }
 

@@ -223,3 +223,28 @@ func TestPlaceOfARequest(t *testing.T) {
 		}
 	}
 }
+
+// A message after the end of a run begins a request of its own, also if the run is out of
+// turns; words during a run, and to a run that waits, belong to the present request.
+func TestBeginning(t *testing.T) {
+	opened, words := NewEvent(TypeOpened, 0, Opened{Task: Task{Why: "a schedule"}}), Message{Text: "and more"}
+	for status, begins := range map[Status]bool{
+		StatusDone: true, StatusFailed: true, StatusOutOfBudget: true, StatusAwaitingAnswer: false, StatusInterrupted: false, "": false,
+	} {
+		events := []*Event{opened}
+		if status != "" {
+			events = append(events, NewEvent(TypeEnded, 1, Ended{Outcome: Outcome{Status: status}}))
+		}
+		s := folded(t, append(events, NewEvent(TypeMessage, 1, words))...)
+		want := Beginning{Why: "a schedule"}
+		if begins {
+			want = Beginning{At: s.Seq, After: s.Seq - 1, Moments: len(s.Timeline) - 1}
+		}
+		if d := cmp.Diff(want, s.Began); d != "" {
+			t.Errorf("%q (-want +got):\n%s", status, d)
+		}
+		if s := folded(t, append(events, NewEvent(TypeMessage, 1, Message{}))...); s.Began.At != 0 {
+			t.Errorf("%q: a message without words begins a request", status)
+		}
+	}
+}

@@ -20,6 +20,9 @@ func Subject(files []FileChange) string {
 	if len(files) == 1 {
 		return fmt.Sprintf("%s %s", verbs[files[0].Kind], shortName(files[0].Path, 60))
 	}
+	if text := listed(verbs, files); text != "" {
+		return text
+	}
 	dir := path.Dir(files[0].Path)
 	for _, f := range files {
 		if path.Dir(f.Path) != dir {
@@ -27,6 +30,28 @@ func Subject(files []FileChange) string {
 		}
 	}
 	return fmt.Sprintf("Change %d files in %s", len(files), shortName(dir, 50))
+}
+
+// listed names up to three files by their verbs, or returns "" if they do not fit.
+func listed(verbs map[ChangeKind]string, files []FileChange) string {
+	if len(files) > 3 {
+		return ""
+	}
+	out, last := "", ""
+	for _, f := range files {
+		switch verb := verbs[f.Kind]; {
+		case out == "":
+			out, last = verb+" "+f.Path, verb
+		case verb == last:
+			out += " and " + f.Path
+		default:
+			out, last = out+", "+strings.ToLower(verb)+" "+f.Path, verb
+		}
+	}
+	if len([]rune(out)) > maxTitle || strings.ContainsAny(out, "\n\r") {
+		return ""
+	}
+	return out
 }
 
 // shortName returns the first line of a name, cut to at most most characters.

@@ -200,8 +200,12 @@ func (s Session) verifySource(ctx context.Context, request string, yes session.R
 		return render.WhyAnotherAuthor, nil
 	}
 	says, err := s.Approves(ctx, text, request)
-	if err == nil && says == YesUnnamed { // only the bot's reply tells the request that it was for
-		taken, err := s.hasPosted(ctx, replyKey, render.AnswerTaken(request, yes.By, where(yes.Key)))
+	if err == nil && says == YesUnnamed { // only the bot's own words tell the request that it was for
+		words := render.AnswerTaken(request, yes.By, where(yes.Key))
+		taken, err := s.hasPosted(ctx, requestKey(s.ID, ""), words)
+		if !taken && err == nil {
+			taken, err = s.hasPosted(ctx, replyKey, words)
+		}
 		if !taken || err != nil { //control:taken-for-it
 			return render.WhyOtherWords, err
 		}

@@ -89,7 +89,11 @@ func (r Requests) Show(ctx context.Context, v *session.State) error {
 		if groups[is.In] == nil {
 			keys = append(keys, is.In)
 		}
-		groups[is.In] = append(groups[is.In], render.Request{Request: q, NotReviewed: is.Why})
+		one := render.Request{Request: q, NotReviewed: is.Why, Brief: len(keys) > 1}
+		if q.Answer != nil && q.Answer.Verdict == policy.Approved {
+			one.From = where(q.Answer.Key)
+		}
+		groups[is.In] = append(groups[is.In], one)
 	}
 	for _, key := range keys {
 		if err := r.show(ctx, v, key, groups[key]); err != nil {
@@ -102,13 +106,14 @@ func (r Requests) Show(ctx context.Context, v *session.State) error {
 // show posts one comment, or edits it if its text has changed. An edit is recorded like
 // every write, so that a late one cannot undo a later one.
 func (r Requests) show(ctx context.Context, v *session.State, key string, group []render.Request) error {
-	post := render.Requests(group, r.Requester, r.Progress)
+	post := render.Requests(group, r.Requester)
 	is, says := r.Holder.Stage(group[0].ID), ghapp.Digest(fmt.Sprint(post.Text, post.Folds))
 	if is.Shown == says {
 		return nil
 	}
 	waits := func(q render.Request) bool { return q.Approval.IsPending() }
-	if is.Shown == "" && slices.ContainsFunc(group, waits) {
+	mentions := r.Config.Comments.Approval != policy.Quiet //control:quiet-approval
+	if is.Shown == "" && slices.ContainsFunc(group, waits) && mentions {
 		whom, err := r.whom(ctx, v, group)
 		if err != nil {
 			return err
@@ -297,7 +302,7 @@ func (r Requests) announce(ctx context.Context, a session.Asked, pull int) error
 		return err
 	}
 	anew := r.Holder.Stage(a.ID).Again
-	key, told := r.key(a), render.ReviewNotice(a, pull, r.Requester, r.Progress)
+	key, told := r.key(a), render.ReviewNotice(a, pull, r.Requester)
 	var tell []string // GitHub notifies reviewers by itself
 	if len(people)+len(teams) == 0 {
 		if tell, err = Person(ctx, r.Client, r.Requester); err != nil {

@@ -102,7 +102,7 @@ func newCourt(t *testing.T, cfg policy.Config) *court {
 	w.Thread = ref
 	pull, err := client.Perform(ctx, w)
 	check(err)
-	told := render.ReviewNotice(c.up.asked, pull.Number, "asker", "")
+	told := render.ReviewNotice(c.up.asked, pull.Number, "asker")
 	_, err = client.Perform(ctx, ghapp.Write{Key: requestKey("s1", "abc123"), Kind: ghapp.WriteComment, Thread: ref, Body: told.Text, Folds: told.Folds})
 	check(err)
 	c.at = ref

@@ -62,52 +62,56 @@ func TestPerson(t *testing.T) {
 	}
 }
 
-// An end is told once, in a new comment, where nothing else tells it.
+// The progress comment tells of an end. A comment of its own does only if there is none,
+// or after a long run, if nothing else tells it.
 func TestDue(t *testing.T) {
 	t.Parallel()
-	state := func(status session.Status, more ...*session.Event) *session.State {
+	start := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	state := func(status session.Status, took time.Duration, more ...*session.Event) *session.State {
 		v := session.NewState()
 		opened := session.NewEvent(session.TypeOpened, 0, session.Opened{Task: session.Task{Session: "s1", Text: "fix it", Requester: "kim"}})
 		ended := session.NewEvent(session.TypeEnded, 1, session.Ended{Outcome: session.Outcome{Status: status}})
 		for i, e := range append(append([]*session.Event{opened}, more...), ended) {
-			e.Seq = int64(i + 1)
+			if e.Seq, e.Time = int64(i+1), start; e == ended {
+				e.Time = start.Add(took)
+			}
 			if err := v.Apply(*e); err != nil {
 				t.Fatal(err)
 			}
 		}
 		return v
 	}
-	wish := session.NewEvent(session.TypeMessage, 1, session.Message{Author: "sam", Text: "more"})
-	retry := session.NewEvent(session.TypeMessage, 1, session.Message{Author: "sam"})
 	asked := session.NewEvent(session.TypeAsked, 1, session.Asked{ID: "a", Call: "c", Kind: session.AskApproval, Display: "x"})
 	at := "https://github.example/o/r/issues/1#issuecomment-1"
-	quiet := policy.Comments{End: policy.Quiet}
+	after := policy.Comments{After: policy.Duration(3 * time.Minute)}
+	quiet := after
+	quiet.End = policy.Quiet
 	for name, tt := range map[string]struct {
 		end  approval.End
 		want bool
 	}{
-		"done":                     {approval.End{State: state(session.StatusDone), Progress: at}, true},
-		"failed":                   {approval.End{State: state(session.StatusFailed), Progress: at}, true},
-		"crashed":                  {approval.End{State: state(session.StatusCrashed), Progress: at}, true},
-		"out of budget":            {approval.End{State: state(session.StatusOutOfBudget), Progress: at}, true},
-		"stopped":                  {approval.End{State: state(session.StatusStopped), Progress: at}, false},
-		"asked for":                {approval.End{State: state(session.StatusAwaitingApproval, asked), Progress: at}, false},
-		"runs":                     {approval.End{State: session.NewState(), Progress: at}, false},
-		"quiet":                    {approval.End{State: state(session.StatusDone), Progress: at, Comments: quiet}, false},
-		"quiet, a second wish":     {approval.End{State: state(session.StatusDone, wish), Progress: at, Comments: quiet}, true},
-		"quiet, tried again":       {approval.End{State: state(session.StatusDone, retry), Progress: at, Comments: quiet}, false},
-		"quiet without a progress": {approval.End{State: state(session.StatusDone), Comments: quiet}, true},
+		"done at once":      {approval.End{State: state(session.StatusDone, time.Minute), Progress: at, Comments: after}, false},
+		"done":              {approval.End{State: state(session.StatusDone, time.Hour), Progress: at, Comments: after}, true},
+		"failed":            {approval.End{State: state(session.StatusFailed, time.Hour), Progress: at, Comments: after}, true},
+		"out of budget":     {approval.End{State: state(session.StatusOutOfBudget, time.Hour), Progress: at, Comments: after}, true},
+		"stopped":           {approval.End{State: state(session.StatusStopped, time.Hour), Progress: at, Comments: after}, false},
+		"asked for":         {approval.End{State: state(session.StatusAwaitingApproval, time.Hour, asked), Progress: at, Comments: after}, false},
+		"runs":              {approval.End{State: session.NewState(), Progress: at, Comments: after}, false},
+		"quiet":             {approval.End{State: state(session.StatusDone, time.Hour), Progress: at, Comments: quiet}, false},
+		"without progress":  {approval.End{State: state(session.StatusDone, time.Minute), Comments: after}, true},
+		"quiet without any": {approval.End{State: state(session.StatusDone, time.Minute), Comments: quiet}, true},
 	} {
 		if got := tt.end.Due(); got != tt.want {
 			t.Errorf("%s: %t, want %t", name, got, tt.want)
 		}
 	}
-	v := state(session.StatusDone)
-	told := approval.EndNotice{End: v.EndedAt, URL: at}
-	if got := told.URLFor(v); got != at {
-		t.Errorf("the end is told at %q", got)
+	v := state(session.StatusDone, time.Minute)
+	told := approval.EndNotice{End: v.EndedAt, Note: "a note", Posted: true}
+	if told.NoteFor(v) != "a note" || !told.Done(v) {
+		t.Errorf("the end has the note %q, told %t", told.NoteFor(v), told.Done(v))
 	}
-	if got := told.URLFor(state(session.StatusDone, wish)) + (approval.EndNotice{}).URLFor(v) + told.URLFor(session.NewState()); got != "" {
-		t.Errorf("another end is told at %q", got)
+	later := state(session.StatusDone, time.Minute, session.NewEvent(session.TypeMessage, 1, session.Message{Author: "sam", Text: "more"}))
+	if told.NoteFor(later) != "" || told.Done(later) || told.NoteFor(session.NewState()) != "" {
+		t.Error("another end counts as told")
 	}
 }

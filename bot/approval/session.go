@@ -42,7 +42,6 @@ type Session struct {
 	Pull        int  // the session's own pull request, which may hold answers; 0 if none
 	Client      *ghapp.Client
 	CommitURL   func(sha string) string
-	Progress    string // URL of the progress comment; may be empty
 	// returns the approval that a text gives to a request
 	Approves func(ctx context.Context, text, request string) (Yes, error)
 	// previous sessions of the thread, newest first; may be nil

@@ -327,18 +327,22 @@ func wrong(format string, args ...any) error {
 	return &Error{Public: fmt.Sprintf(format, args...) + fmt.Sprintf(usage.ListIs, prefix)}
 }
 
-// Help returns the reply to "/agent help", in Markdown.
-func (t Table) Help() string {
-	var b, list strings.Builder
+// Help returns the reply to "/agent help", in Markdown: the commands of use now, and apart
+// from them the others.
+func (t Table) Help(now func(Spec) bool) (text, others string) {
+	var begin, list, rest strings.Builder
+	for _, s := range t {
+		switch {
+		case s.Name == Task:
+			fmt.Fprintf(&begin, usage.Begin, prefix, s.help(), prefix, s.Usage)
+		case now(s):
+			fmt.Fprintf(&list, "| `%s %s` | %s |\n", prefix, s.Usage, s.help())
+		default:
+			fmt.Fprintf(&rest, "| `%s %s` | %s |\n", prefix, s.Usage, s.help())
+		}
+	}
 	for _, m := range modes {
 		fmt.Fprintf(&list, usage.ModeRow, prefix, m, m)
 	}
-	for _, s := range t {
-		if s.Name == Task {
-			fmt.Fprintf(&b, usage.Begin, prefix, s.help(), prefix, s.Usage)
-			continue
-		}
-		fmt.Fprintf(&list, "| `%s %s` | %s |\n", prefix, s.Usage, s.help())
-	}
-	return b.String() + usage.Head + list.String() + fmt.Sprintf(usage.Flags, prefix)
+	return begin.String() + usage.Head + list.String(), usage.Head + rest.String() + fmt.Sprintf(usage.Flags, prefix)
 }

@@ -21,8 +21,9 @@ func (c *Client) outgoing(w Write) Write {
 		},
 	}
 	w.Title = g.title(w.Title)
-	if w.Kind != WriteReaction {
-		w.Body = g.post(untrusted.Post{Mentions: w.Mentions, Text: w.Body, Folds: w.Folds})
+	whom := w.Mentions
+	if w.Kind != WriteReaction && w.Kind != WriteReview {
+		w.Body = g.post(untrusted.Post{Mentions: whom, Text: w.Body, Folds: w.Folds})
 		w.Mentions, w.Folds = nil, nil
 	}
 	if w.Pull != nil {
@@ -32,7 +33,8 @@ func (c *Client) outgoing(w Write) Write {
 	}
 	if w.Review != nil {
 		r := *w.Review
-		r.Body = g.body(r.Body, 0)
+		r.Body = g.post(untrusted.Post{Mentions: whom, Text: r.Body})
+		w.Mentions = nil
 		r.Comments = append([]Inline(nil), r.Comments...)
 		for i := range r.Comments {
 			r.Comments[i].Body = g.inline(r.Comments[i].Body) //control:github-gate-inline

@@ -54,7 +54,7 @@ type Write struct {
 	Title     string           `json:"title,omitempty"`
 	Body      string           `json:"body,omitempty"`
 	Folds     []untrusted.Fold `json:"folds,omitempty"`    // collapsed sections below Body
-	Mentions  []string         `json:"mentions,omitempty"` // accounts and teams ("org/team") to notify; comments only
+	Mentions  []string         `json:"mentions,omitempty"` // accounts and teams ("org/team") to notify; comments and reviews only
 	Labels    []string         `json:"labels,omitempty"`
 	Off       []string         `json:"off,omitempty"` // labels to remove
 	Reviewers []string         `json:"reviewers,omitempty"`

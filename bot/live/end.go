@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/approval"
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/pull"
@@ -33,20 +34,23 @@ func (l *Session) offer(ctx context.Context) (note string, err error) {
 	return s.Follow(ctx, l.State)
 }
 
-// announce posts a comment on the end of a run. Editing the progress comment is not
-// enough, because GitHub sends no notifications for edits.
-func (l *Session) announce(ctx context.Context, note string) error {
+// announce tells of the end of a run where the progress comment does not: GitHub sends no
+// notifications for edits, and there may be no progress comment.
+func (l *Session) announce(ctx context.Context) error {
 	v := l.State
-	end := approval.End{State: v, Progress: l.Data.Progress, Pull: l.Row.Pull, Note: note, Comments: l.config().Comments}
-	if l.Data.Told.End == v.EndedAt || !end.Due() {
+	end := approval.End{State: v, Progress: l.Data.Progress, Pull: l.Row.Pull, Comments: l.config().Comments}
+	if l.Data.Told.Done(v) || !end.Due() {
+		return nil
+	}
+	whole := v.Phase == session.PhaseReviewed && v.Outcome.Reason == ""
+	if Unasked(l.Thread, v) && whole && l.Data.Schedule == nil { //control:unread-is-posted
 		return nil
 	}
 	if l.Data.Schedule != nil && l.cfg.Report != nil {
-		url, err := l.cfg.Report(ctx, l)
-		if err != nil {
+		if err := l.cfg.Report(ctx, l); err != nil {
 			return err
 		}
-		l.Data.Told = approval.EndNotice{End: v.EndedAt, URL: url}
+		l.Data.Told.Posted = true
 		return l.Save(ctx)
 	}
 	var whom []string
@@ -56,14 +60,36 @@ func (l *Session) announce(ctx context.Context, note string) error {
 			return err
 		}
 	}
-	ref, err := l.Ensure(ctx, approval.InPlace(l.Thread.Ref, v.Place, ghapp.Write{
-		Key: fmt.Sprintf("final-%s-%d", l.Row.ID, v.EndedAt), Kind: ghapp.WriteComment, Mentions: whom, Body: end.Text(), First: true,
+	post := render.Post{Text: end.Notice()}
+	if l.Data.Progress == "" {
+		post = ProgressText(l.Thread, l.Row, v)
+	}
+	_, err := l.Ensure(ctx, approval.InPlace(l.Thread.Ref, v.Place, ghapp.Write{
+		Key:      fmt.Sprintf("final-%s-%d", l.Row.ID, v.EndedAt),
+		Kind:     ghapp.WriteComment,
+		Mentions: whom,
+		Body:     post.Text,
+		Folds:    post.Folds,
+		First:    true,
 	}))
 	if err != nil {
 		return ghapp.UnlessRefused(err)
 	}
-	l.Data.Told = approval.EndNotice{End: v.EndedAt, URL: ref.URL}
-	return l.Save(ctx) // before the progress comment links to it
+	l.Data.Told.Posted = true
+	return l.Save(ctx)
+}
+
+// note keeps words about the end for the progress comment, which is rendered again later.
+func (l *Session) note(ctx context.Context, text string) error {
+	told := &l.Data.Told
+	if l.State.Outcome == nil || told.End == l.State.EndedAt && strings.Contains(told.Note, text) {
+		return nil
+	}
+	if told.End != l.State.EndedAt {
+		*told = approval.EndNotice{End: l.State.EndedAt}
+	}
+	told.Note = text
+	return l.Save(ctx)
 }
 
 // speaker returns the author of the last instruction, to be mentioned.
@@ -128,18 +154,14 @@ func (l *Session) Conclude(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if green := l.Data.Seen.greenAt(l.State); len(green) > 0 {
-		note = strings.TrimSpace(note + "\n\n" + render.GreenChecks(green))
-	}
 	coverage, err := l.review(ctx)
 	if err != nil {
 		return err
 	}
-	note = strings.TrimSpace(note + "\n\n" + coverage)
-	if err := l.answer(ctx); err != nil {
+	if err := l.note(ctx, strings.TrimSpace(note+"\n\n"+coverage)); err != nil {
 		return err
 	}
-	if err := l.announce(ctx, note); err != nil {
+	if err := l.answer(ctx); err != nil {
 		return err
 	}
 	if err := l.handOver(ctx); err != nil {
@@ -149,6 +171,9 @@ func (l *Session) Conclude(ctx context.Context) error {
 		return err
 	}
 	if err := p.Flush(ctx); err != nil {
+		return err
+	}
+	if err := l.announce(ctx); err != nil { // after the result that it leads to
 		return err
 	}
 	if err := l.Checks().End(ctx, l.State, l.TurnedAway); err != nil {

@@ -36,7 +36,7 @@ type Config struct {
 	// whether a text allows work on a commit of a fork
 	Lets func(ctx context.Context, text, commit string) (bool, error)
 
-	Report func(ctx context.Context, l *Session) (url string, err error) // reports the end of a scheduled session, once
+	Report func(ctx context.Context, l *Session) error // reports the end of a scheduled session, once
 
 	Owner string        // name of this process in leases
 	Every time.Duration // pause between edits of a progress comment

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/bot/approval"
 	"github.com/handrail-bot/handrail/bot/fault"
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/render"
@@ -28,7 +30,7 @@ func linksOf(at *Thread, row *store.Session, v *session.State) render.Links {
 		Pull:   row.Pull,
 		Review: func(id string) int { return data.Reviews[id].Pull },
 		Asked:  func(id string) string { return data.Reviews[id].URL },
-		Told:   data.Told.URLFor(v),
+		Note:   data.Told.NoteFor(v),
 		Green:  data.Seen.greenAt(v),
 	}
 }
@@ -36,16 +38,29 @@ func linksOf(at *Thread, row *store.Session, v *session.State) render.Links {
 // ProgressKey returns the write key of a session's first progress comment.
 func ProgressKey(id string) string { return "progress-" + id }
 
-// maxProgressComments is the maximum number of progress comments of a session. A comment that is
+// progressKey returns the write key of the progress comment of a session's present request.
+// A request that arrived before the end of the last one was shown goes on with its comment.
+func (l *Session) progressKey() string {
+	if v := l.State; v.Began.At > l.Data.Under && l.Data.Told.End == v.Began.After { //control:no-comment-left-running
+		l.Data.Under = v.Began.At
+	}
+	if l.Data.Under == 0 {
+		return ProgressKey(l.Row.ID)
+	}
+	return fmt.Sprintf("%s-r%d", ProgressKey(l.Row.ID), l.Data.Under)
+}
+
+// maxProgressComments is the maximum number of progress comments of a request. A comment that is
 // deleted again and again is considered unwanted.
 const maxProgressComments = 5
 
-// progressKeys returns the keys of the session's newest progress comment and of its
+// progressKeys returns the keys of the request's newest progress comment and of its
 // replacement after a deletion. next is empty if the limit is reached.
 func (l *Session) progressKeys(ctx context.Context) (key, next string, err error) {
-	key = ProgressKey(l.Row.ID)
+	first := l.progressKey()
+	key = first
 	for n := 2; n <= maxProgressComments; n++ {
-		next = fmt.Sprintf("%s-%d", ProgressKey(l.Row.ID), n)
+		next = fmt.Sprintf("%s-%d", first, n)
 		_, err := l.cfg.Store.Effects.Effect(ctx, next)
 		if err != nil {
 			return key, next, store.Unless(err, store.ErrNotFound)
@@ -59,11 +74,9 @@ func (l *Session) progressKeys(ctx context.Context) (key, next string, err error
 // publishes the last state.
 type Progress struct {
 	l  *Session
-	id int64 // id of the comment; 0 if there is none
+	at ghapp.Target // the comment; zero if there is none
 
 	key string // key of its write
-
-	quiet bool // no comment is needed yet, see [Quiet]
 
 	mu    sync.Mutex
 	view  *session.State
@@ -81,7 +94,7 @@ type Progress struct {
 // Follow starts updating the progress comment as events arrive. The caller must call
 // End or Flush.
 func (l *Session) Follow(ctx context.Context) (*Progress, error) {
-	ref, key, err := l.progressRef(ctx, Quiet(l.State, 0))
+	ref, key, err := l.progressRef(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -89,9 +102,8 @@ func (l *Session) Follow(ctx context.Context) (*Progress, error) {
 	ctx, stop := context.WithCancel(ctx)
 	p := &Progress{
 		l:     l,
-		id:    ref.ID,
+		at:    targetOf(ref),
 		key:   key,
-		quiet: ref.ID == 0 && Quiet(l.State, 0),
 		view:  l.State,
 		fresh: make(chan struct{}, 1),
 		ended: make(chan struct{}),
@@ -102,35 +114,44 @@ func (l *Session) Follow(ctx context.Context) (*Progress, error) {
 	return p, nil
 }
 
-// quietPeriod is the time that a question on a line may take without a progress comment.
-const quietPeriod = 10 * time.Second
-
-// Quiet reports whether a session of this age needs no progress comment. An instruction
-// on a line of a diff is answered there, and the conversation stays clean, unless the
-// session takes long, asks a question or changes files.
-func Quiet(v *session.State, age time.Duration) bool {
-	return v.Place.DiffThread != 0 && age < quietPeriod && len(v.Open()) == 0 && len(v.Checkpoints) == 0 //control:line-answer-alone
+// targetOf returns a comment of the bot as the target of an edit.
+func targetOf(ref ghapp.Ref) ghapp.Target {
+	if ref.ID == 0 {
+		return ghapp.Target{}
+	}
+	return ghapp.Target{Comment: ref.ID, Diff: approval.OnDiff(ref.URL)}
 }
 
-// progressRef returns the progress comment and the key of its write, and posts the
-// comment if needed. There is none if the configuration disables it, GitHub refuses it,
-// or the session is quiet and has not begun one.
-func (l *Session) progressRef(ctx context.Context, quiet bool) (ref ghapp.Ref, key string, err error) {
+// progressRef returns the progress comment of the present request and the key of its
+// write, and posts the comment in the place of the request if needed. There is none if the
+// configuration disables it, or GitHub refuses it.
+func (l *Session) progressRef(ctx context.Context) (ref ghapp.Ref, key string, err error) {
 	if l.config().Comments.Progress == policy.NoProgress { //control:no-progress
 		return ref, "", nil
 	}
-	text := ProgressText(l.Thread, l.Row, l.State)
+	if Unasked(l.Thread, l.State) {
+		return ref, "", nil
+	}
 	key, _, err = l.progressKeys(ctx)
 	if err != nil {
 		return ref, "", err
 	}
-	if quiet {
-		if _, err := l.cfg.Store.Effects.Effect(ctx, key); err != nil {
-			return ref, key, store.Unless(err, store.ErrNotFound)
-		}
-	}
-	ref, err = l.Ensure(ctx, ghapp.Write{Key: key, Kind: ghapp.WriteComment, Body: text.Text, Folds: text.Folds})
+	ref, err = l.Ensure(ctx, ProgressWrite(key, l.Thread, l.Row, l.State))
 	return ref, key, ghapp.UnlessRefused(err)
+}
+
+// Unasked reports whether a session only reviews a pull request because it was opened or
+// pushed to, as package trigger words it. It tells new findings, see
+// [reviewer.Session.Post], and nothing else unless it fails.
+func Unasked(at *Thread, v *session.State) bool {
+	return strings.HasSuffix(v.Began.Why, " this pull request") && at.Pull != nil && Reviews(v.ModeName()) && len(v.Open()) == 0 //control:no-news-no-comment
+}
+
+// ProgressWrite returns the write that posts a progress comment.
+func ProgressWrite(key string, at *Thread, row *store.Session, v *session.State) ghapp.Write {
+	text := ProgressText(at, row, v)
+	wr := ghapp.Write{Key: key, Kind: ghapp.WriteComment, Body: text.Text, Folds: text.Folds}
+	return approval.InPlace(at.Ref, v.Place, wr) //control:line-answer-alone
 }
 
 // Reread loads events that others wrote to the log.
@@ -232,12 +253,10 @@ func (p *Progress) tell() {
 
 func (p *Progress) run(ctx context.Context) {
 	defer close(p.ended)
-	late := time.After(quietPeriod)
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-late:
 		case <-p.fresh:
 		}
 		if p.over() { //control:end-by-flush
@@ -306,12 +325,9 @@ func (p *Progress) text() render.Post {
 // no record. If its answer was lost, it may still arrive late: no other edit is sent
 // before the settle time is over.
 func (p *Progress) write(ctx context.Context, last bool) error {
-	if err := p.speakUp(ctx); err != nil {
-		return err
-	}
 	text := p.text()
 	says := ghapp.Digest(fmt.Sprint(text))
-	if says == p.last || p.id == 0 {
+	if says == p.last || p.at.Comment == 0 {
 		return nil
 	}
 	if err := p.l.Edits.Wait(ctx); err != nil {
@@ -321,7 +337,7 @@ func (p *Progress) write(ctx context.Context, last bool) error {
 		Key:    p.key,
 		Kind:   ghapp.WriteEditComment,
 		Thread: p.l.Thread.Ref,
-		Target: ghapp.Target{Comment: p.id},
+		Target: p.at,
 		Body:   text.Text,
 		Folds:  text.Folds,
 		First:  last,
@@ -338,20 +354,6 @@ func (p *Progress) write(ctx context.Context, last bool) error {
 	return err
 }
 
-// speakUp begins the progress comment as soon as a quiet session needs one.
-func (p *Progress) speakUp(ctx context.Context) (err error) {
-	p.mu.Lock()
-	speak := p.quiet && !Quiet(p.view, time.Since(p.began)) && (p.view.Outcome == nil || len(p.view.Checkpoints) > 0)
-	p.quiet = p.quiet && !speak
-	p.mu.Unlock()
-	if !speak {
-		return nil
-	}
-	ref, key, err := p.l.progressRef(ctx, false)
-	p.id, p.key = ref.ID, key
-	return err
-}
-
 // Edited reports whether the comment was edited. It is valid after End or Flush.
 func (p *Progress) Edited() bool { return p.last != "" }
 
@@ -359,14 +361,15 @@ func (p *Progress) Edited() bool { return p.last != "" }
 func (p *Progress) repost(ctx context.Context, text render.Post) error {
 	_, next, err := p.l.progressKeys(ctx)
 	if err != nil || next == "" {
-		p.id = 0
+		p.at = ghapp.Target{}
 		return err
 	}
-	ref, err := p.l.Ensure(ctx, ghapp.Write{Key: next, Kind: ghapp.WriteComment, Body: text.Text, Folds: text.Folds})
+	wr := ghapp.Write{Key: next, Kind: ghapp.WriteComment, Body: text.Text, Folds: text.Folds}
+	ref, err := p.l.Ensure(ctx, approval.InPlace(p.l.Thread.Ref, p.view.Place, wr))
 	if ghapp.UnlessRefused(err) != nil {
 		return err
 	}
-	p.id, p.key = ref.ID, next
+	p.at, p.key = targetOf(ref), next
 	return nil
 }
 
@@ -379,7 +382,7 @@ func (p *Progress) End() {
 // Flush stops the updates and writes the current state.
 func (p *Progress) Flush(ctx context.Context) error {
 	p.End()
-	says := ghapp.Digest(fmt.Sprint(p.text()))
+	says := ghapp.Digest(p.key, fmt.Sprint(p.text()))
 	if says == p.l.Data.Shown { //control:said-already
 		return nil
 	}

@@ -3,9 +3,11 @@ package live
 import (
 	"cmp"
 	"context"
+	"strings"
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/approval"
+	"github.com/handrail-bot/handrail/bot/render"
 	"github.com/handrail-bot/handrail/bot/reviewer"
 	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/policy"
@@ -29,12 +31,23 @@ func (l *Session) review(ctx context.Context) (coverage string, err error) {
 		State:       v,
 		After:       l.Data.Reviewed,
 		MaxComments: cmp.Or(l.config().Comments.Inline, maxInline),
+		Least:       session.Severity(l.config().Comments.Severity),
 		Client:      l.Thread.Client,
 		Ensure:      l.Ensure,
 		Later:       l.Later,
-		Keyed:       l.cfg.keyed,
-		Place:       reviewer.Place{Thread: l.Thread.Ref, Pull: l.Thread.Pull, Home: l.Thread.Repo.URL},
-		Earlier:     func(ctx context.Context) ([]*session.State, error) { return l.cfg.earlier(ctx, l.Row) },
+		Asked:       !Unasked(l.Thread, v),
+		Has: func(ctx context.Context, key string) (bool, error) {
+			_, err := l.cfg.Store.Effects.Effect(ctx, key)
+			return err == nil, store.Unless(err, store.ErrNotFound)
+		},
+		Keyed:   l.cfg.keyed,
+		Place:   reviewer.Place{Thread: l.Thread.Ref, Pull: l.Thread.Pull, Home: l.Thread.Repo.URL},
+		Earlier: func(ctx context.Context) ([]*session.State, error) { return l.cfg.earlier(ctx, l.Row) },
+	}
+	if l.Thread.Pull != nil && l.config().Comments.End != policy.Quiet {
+		s.Author = func(ctx context.Context) ([]string, error) {
+			return approval.Person(ctx, l.Thread.Client, l.Thread.Pull.Author)
+		}
 	}
 	address, coverage, err := s.Post(ctx)
 	if err != nil {
@@ -42,7 +55,8 @@ func (l *Session) review(ctx context.Context) (coverage string, err error) {
 	}
 	l.Data.Reviewed = v.Seq
 	if address != "" {
-		l.Data.Told = approval.EndNotice{End: v.EndedAt, URL: address}
+		l.Data.Told = approval.EndNotice{End: v.EndedAt, Posted: true}
+		coverage = strings.TrimSpace(render.Reviewed(address) + "\n\n" + coverage)
 	}
 	return coverage, l.Save(ctx)
 }

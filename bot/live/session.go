@@ -31,6 +31,7 @@ type Data struct {
 	Shown string `json:"shown,omitempty"` // digest of the progress comment while no run is active
 
 	Progress string             `json:"progress,omitempty"` // address of the progress comment
+	Under    int64              `json:"under,omitempty"`    // request that the progress comment is of, see [session.State]
 	Told     approval.EndNotice `json:"told,omitzero"`      // the message that announced the last end
 
 	Waits   int      `json:"waits,omitempty"`    // number of consecutive waits during an outage
@@ -225,7 +226,6 @@ func (c *Config) Approvals(at *Thread, row *store.Session) approval.Session {
 		Pull:        row.Pull,
 		Client:      at.Client,
 		CommitURL:   at.commitURL,
-		Progress:    r.Progress,
 		Approves:    c.Approves,
 		Earlier:     func(ctx context.Context) ([]*session.State, error) { return c.earlier(ctx, row) },
 		Now:         c.Now,

@@ -3,6 +3,7 @@ package pull
 import (
 	"cmp"
 	"context"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -35,7 +36,7 @@ func (s *Session) spec(ctx context.Context, v *session.State, to, before string)
 	out := &ghapp.PullSpec{
 		Base:   to,
 		Head:   v.Branch,
-		Title:  render.PullTitle(strings.TrimSpace(heading)),
+		Title:  cmp.Or(titleOf(v), render.PullTitle(strings.TrimSpace(heading))),
 		Body:   render.PullBody(v, s.Requester, from),
 		Closes: from.Closes(),
 		Draft:  set.Draft == nil || *set.Draft,
@@ -65,6 +66,20 @@ func (s *Session) spec(ctx context.Context, v *session.State, to, before string)
 	}
 	out.Body = before + out.Body
 	return out, nil
+}
+
+// titleOf returns the title of a session's work: the newest one of the model, or else one
+// made from the changed files. It is empty if no file is changed.
+func titleOf(v *session.State) string {
+	if len(v.Files) == 0 {
+		return ""
+	}
+	for _, end := range slices.Backward(v.Ends) {
+		if end.Title != "" {
+			return end.Title
+		}
+	}
+	return session.Subject(v.Files)
 }
 
 // cut truncates a line to n characters.

@@ -14,7 +14,9 @@ import (
 // Approval returns the text of a request for approval: the whole command or diff, with
 // invisible characters made visible, the reasons, and the ways to answer. The digest is
 // for machines, see [details].
-func Approval(a session.Asked, requester string) string {
+func Approval(a session.Asked, requester string) string { return approval(a, requester, false) }
+
+func approval(a session.Asked, requester string, brief bool) string {
 	if a.Kind == session.AskQuestion {
 		return question(a)
 	}
@@ -52,6 +54,10 @@ func Approval(a session.Asked, requester string) string {
 		)
 	}
 	b.WriteString(reasons(a) + requestFacts(a, requester))
+	if brief && a.Tool != session.SetUpTool {
+		fmt.Fprintf(&b, "`/agent approve %s` or `/agent deny %s <reason>`\n", a.ID, a.ID)
+		return b.String()
+	}
 	fmt.Fprintf(&b, "`/agent approve %s` %s. `/agent deny %s <reason>` refuses it, %s.\n", a.ID, approved, a.ID, denied)
 	return b.String()
 }

@@ -56,8 +56,8 @@ func times(n int) string {
 // maxGreen is the maximum number of listed checks.
 const maxGreen = 20
 
-// GreenChecks lists the checks that passed on the commit.
-func GreenChecks(names []string) string {
+// greenChecks lists the checks that passed on the commit.
+func greenChecks(names []string) string {
 	var out []string
 	for _, n := range names[:min(len(names), maxGreen)] {
 		out = append(out, code(line(n, 80)))

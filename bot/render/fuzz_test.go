@@ -36,10 +36,10 @@ func FuzzRender(f *testing.F) {
 			s.Phase = p
 			now := time.Unix(1e9, 0)
 			for name, out := range map[string]string{
-				"Progress": posted(Progress(s, Links{})), "Status": posted(Status(now, Progress(s, Links{}))), "Ending": Ending(s, "", 0, text), "PullTitle": PullTitle(text),
+				"Progress": posted(Progress(s, Links{})), "Status": posted(Status(now, Progress(s, Links{}))), "Ending": Ending(s, "", 0), "PullTitle": PullTitle(text),
 				"PullBody": PullBody(s, text, Origin{Number: 1}), "CheckTitle": CheckTitle(s), "CheckSummary": CheckSummary(s, text),
 				"Approval": Approval(s.Requests[0].Asked, text), "ReviewTitle": ReviewTitle(s.Requests[0].Asked),
-				"ReviewBody": ReviewBody(s.Requests[0].Asked, text, 1), "ReviewNotice": posted(ReviewNotice(s.Requests[0].Asked, 1, text, "")),
+				"ReviewBody": ReviewBody(s.Requests[0].Asked, text, 1), "ReviewNotice": posted(ReviewNotice(s.Requests[0].Asked, 1, text)),
 				"Detail": Detail(text), "Fault": Fault(errors.New(text)), "Ended": Ended(p, errors.New(text)), "NoPull": NoPull(text, text),
 			} {
 				if utf8.ValidString(text) && !utf8.ValidString(out) {

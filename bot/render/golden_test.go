@@ -194,12 +194,14 @@ func everything() map[string][]string {
 		"DidYouMean": {DidYouMean("approve", asked[:1]), DidYouMean("approve", asked), DidYouMean("deny", nil), DidYouMean("stop", nil)},
 		"ServerDied": {ServerDied(2), ServerDied(3)}, "Diff": {Diff(done, "https://github.example/c"), Diff(none, ""), Diff(sample(session.PhaseDone, 1, 1), "https://github.example/c")},
 		"Ended": {Ended(session.PhaseCrashed, errSample)}, "Fault": {Fault(errSample)}, "FewerTurns": {FewerTurns(100, 20), FewerTurns(2, 1)}, "TurnsLater": {TurnsLater(5)},
-		"Ending":        {Ending(done, "https://github.com/o/r/issues/7#issuecomment-1", 9, ""), Ending(none, "", 0, "A note."), Ending(sample(session.PhaseFailed, 1, 1), "", 0, "")},
+		"Ending":        {Ending(done, "https://github.com/o/r/issues/7#issuecomment-1", 9), Ending(none, "https://github.com/o/r/issues/7#issuecomment-1", 0)},
+		"Help":          {posted(Help("Write `/agent`.", "| command | effect |\n|---|---|\n| `/agent stop` | end |\n"))},
+		"Reviewed":      {Reviewed("https://github.com/o/r/pull/7#pullrequestreview-1")},
 		"ForkAmbiguous": {ForkAmbiguous("c0c0c0c", sampleHead)}, "ForkMoved": {ForkMoved("abc1234", sampleHead)}, "ForkOther": {ForkOther("abc1234", sampleHead)},
 		"ForkNamesNone": {ForkNamesNone(sampleHead)}, "ForkRequest": {ForkRequest(held), ForkRequest(let)},
 		"Kept": {Kept(nil), Kept([]string{"a.go"}), Kept([]string{"a", "b", "c", "d", "e", "f"}), Kept([]string{"a", "b", "c", "d", "e", "f", "g"})}, "LeftOut": {LeftOut(10, 1), LeftOut(10, 2)},
 		"ChecksFailed": {ChecksFailed(1, "0123456789abcdef"), ChecksFailed(2, "0123456789abcdef")}, "MendChecks": {MendChecks(1, "0123456789abcdef"), MendChecks(3, "0123456789abcdef")},
-		"ChecksUsedUp": {ChecksUsedUp(1, "0123456789abcdef", 7), ChecksUsedUp(3, "0123456789abcdef", 7)}, "GreenChecks": {GreenChecks([]string{"test"}), GreenChecks(slices.Repeat([]string{"lint `x`", "@kim"}, 11))},
+		"ChecksUsedUp": {ChecksUsedUp(1, "0123456789abcdef", 7), ChecksUsedUp(3, "0123456789abcdef", 7)}, "GreenChecks": {greenChecks([]string{"test"}), greenChecks(slices.Repeat([]string{"lint `x`", "@kim"}, 11))},
 		"ReviewSince": {ReviewSince("main", "", "0123456789abcdef"), ReviewSince("main", "fedcba9876543210", "0123456789abcdef")}, "ReviewStale": {ReviewStale([]int{3, 12}, 14)},
 		"BySchedule": {BySchedule("nightly")}, "ScheduleTitle": {ScheduleTitle("nightly")}, "ScheduleBody": {ScheduleBody("nightly", ""), ScheduleBody("nightly", "All is well.")}, "ScheduleResult": {ScheduleResult(done, 0), ScheduleResult(done, 7)},
 		"NoForkWaits": {NoForkWaits("abc1234")}, "NoLonger": {NoLonger(sampleModes)}, "NoPull": {NoPull("agent/1-fix", "no commits between main and agent/1-fix")},
@@ -214,14 +216,14 @@ func everything() map[string][]string {
 		"Patches":       posts(Patches("--- a\n+++ b\n@@ -1 +1 @@\n-x\n+y\n")),
 		"Postponed":     {Postponed("kim", sampleAt)},
 		"Progress":      {posted(Progress(done, Links{Commit: commit, Pull: 7})), posted(Progress(none, Links{Commit: commit}))},
-		"AfterTheMerge": {AfterTheMerge(2)}, "BesideThePull": {BesideThePull(2, "agent/1-fix")}, "ClosedMeanwhile": {ClosedMeanwhile(2, "agent/1-fix")}, "NoBase": {NoBase("develop")}, "NoWorkspace": {NoWorkspace("workspace docker: there is no image\nnode:22")}, "NoImage": {NoImage("pull image acme.example/go:1:\nits registry does not have it")}, "NotAsked": {NotAsked([]string{"bug"}, nil), NotAsked([]string{"bug", "big"}, []string{"sam"})},
+		"AfterTheMerge": {AfterTheMerge(2)}, "BesideThePull": {BesideThePull(2, "agent/1-fix")}, "ClosedMeanwhile": {ClosedMeanwhile(2, "agent/1-fix")}, "NoBase": {NoBase("develop")}, "NoWorkspace": {NoWorkspace("workspace docker: there is no image\nnode:22")}, "NoImage": {NoImage("acme.example/go:1")}, "NotAsked": {NotAsked([]string{"bug"}, nil), NotAsked([]string{"bug", "big"}, []string{"sam"})},
 		"PullSummary": {PullSummary(done, 1)}, "PullFiles": {PullFiles(done)}, "PullNotices": {PullNotices(done, Origin{Number: 2, Pull: true, Beside: "main"})},
 		"PullBody":   {PullBody(done, "kim", Origin{Number: 1}), PullBody(sample(session.PhaseDone, 1, 1), "", Origin{Number: 2, Pull: true, Beside: "main"})},
 		"PlanIsPast": plans(), "EarlierRequest": earlier(), "IsPast": past(), "NothingLeft": {NothingLeft(past()[0])}, "AskedAnew": {AskedAnew(asked[:1]), AskedAnew(asked)}, "Transferred": {Transferred(thread.Ref{Owner: "acme", Repo: "other", Number: 3})}, "TransferredHere": {TransferredHere(thread.Ref{Owner: "acme", Repo: "widget", Number: 1}, session.NewState())}, "PullTitle": {PullTitle("fix the build"), PullTitle("")}, "ReplacedBy": {ReplacedBy("kim")},
 		"Replies": {Replies([]string{NothingToStop, NothingToStop, NothingAsked})},
-		"Requests": {posted(Requests([]Request{{Request: answered(sampleRun, "")}}, "kim", "")), posted(Requests([]Request{{Request: answered(sampleRun, policy.Denied)}, {Request: answered(sampleEdit, "")}}, "kim", "")),
-			posted(Requests([]Request{{Request: answered(sampleRun, policy.Approved)}, {Request: answered(sampleEdit, policy.Stale)}}, "kim", "https://github.com/o/r/issues/7#issuecomment-1"))},
-		"ReviewBody": {ReviewBody(sampleEdit, "kim", 7)}, "ReviewNotice": {posted(ReviewNotice(sampleEdit, 9, "kim", ""))}, "ReviewTitle": {ReviewTitle(sampleEdit)}, "ReviewEnd.Text": ends,
+		"Requests": {posted(Requests([]Request{{Request: answered(sampleRun, "")}}, "kim")), posted(Requests([]Request{{Request: answered(sampleRun, policy.Denied)}, {Request: answered(sampleEdit, ""), Brief: true}}, "kim")),
+			posted(Requests([]Request{{Request: answered(sampleRun, policy.Approved), From: "comment 12"}, {Request: answered(sampleEdit, policy.Stale)}}, "kim"))},
+		"ReviewBody": {ReviewBody(sampleEdit, "kim", 7)}, "ReviewNotice": {posted(ReviewNotice(sampleEdit, 9, "kim"))}, "ReviewTitle": {ReviewTitle(sampleEdit)}, "ReviewEnd.Text": ends,
 		"Settled": {Settled([]string{AnswerTaken("ab12cd", "kim", "comment 12"), ""}), Settled([]string{"`ab12cd`: approved.", "`ef34ab`: denied."})}, "SettledAs": settled,
 		"ShareOfDay": {ShareOfDay("kim", "2026-01-02")}, "Status": {posted(Status(sampleAt, Progress(done, Links{})))}, "StoppedBy": stops(), "StoppedBefore": {StoppedBefore("kim")},
 		"DeniedIn": {DeniedIn("ab12cd", "kim", "the dashboard")}, "InDashboard": {InDashboard("kim", "/agent stop\nnow")}, "AnswerTaken": {AnswerTaken("ab12cd", "kim", "comment 12")}, "TooLate": {TooLate(session.Resolved{ID: "ab12cd", Reason: WhyLate})}, "SourceChanged": {SourceChanged(true), SourceChanged(false)},
@@ -291,7 +293,7 @@ func TestEveryTextIsKept(t *testing.T) {
 	}
 	for _, p := range session.Phases() {
 		s := sample(p, 1, 2)
-		golden(t, "phase/"+strings.ReplaceAll(string(p), " ", "_"), strings.Join([]string{posted(Progress(s, Links{Pull: 7})), Ending(s, "", 0, ""), CheckTitle(s), CheckSummary(s, "")}, "\n\n-----\n\n"))
+		golden(t, "phase/"+strings.ReplaceAll(string(p), " ", "_"), strings.Join([]string{posted(Progress(s, Links{Pull: 7})), Ending(s, "", 0), CheckTitle(s), CheckSummary(s, "")}, "\n\n-----\n\n"))
 	}
 }
 
@@ -317,7 +319,7 @@ func TestWordsAreRight(t *testing.T) {
 	for _, p := range session.Phases() {
 		for n := range 3 {
 			s := sample(p, n, n)
-			for _, text := range []string{posted(Progress(s, Links{Pull: 7 * n})), Ending(s, "", 0, ""), CheckTitle(s), CheckSummary(s, "")} {
+			for _, text := range []string{posted(Progress(s, Links{Pull: 7 * n})), Ending(s, "", 0), CheckTitle(s), CheckSummary(s, "")} {
 				names, texts = append(names, string(p)), append(texts, text)
 			}
 		}

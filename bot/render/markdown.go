@@ -4,6 +4,7 @@
 package render
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -30,7 +31,7 @@ type Links struct {
 	Green  []string               // names of the passed checks
 	Now    Running                // output of the tool at work
 	Setup  string                 // progress of the workspace's setup; empty if there is none
-	Told   string                 // address of the comment on the last run's end; empty if there is none
+	Note   string                 // more about the end of the last run
 }
 
 // Progress returns the progress comment, which shows the current state of a session.
@@ -40,24 +41,23 @@ func Progress(s *session.State, l Links) untrusted.Post {
 	if l.Before > 0 {
 		phase, icon = fmt.Sprintf("%s: %s ahead", session.PhaseWaitingModel, plural(l.Before, "run")), icons[session.PhaseWaitingModel]
 	}
-	fmt.Fprintf(&b, "%s **%s**%s\n\n", icon, phase, headline(s))
-	b.WriteString(whyItBegan(s)) //control:why-it-started
-	if l.Told != "" {
-		b.WriteString("Result: " + l.Told + "\n\n") //control:said-once
-	} else if s.Outcome != nil && s.Outcome.Reason != "" {
-		b.WriteString(clean(s.Outcome.Reason) + "\n\n")
+	how := cmp.Or(wishOf(s), fmt.Sprintf("%s **%s**", icon, phase)) //control:nothing-is-not-done
+	b.WriteString(how + headline(s) + "\n\n")
+	b.WriteString(whyItBegan(s))                                       //control:why-it-started
+	if s.Outcome != nil && s.Outcome.Reason != "" && wishOf(s) == "" { // a reason there is of an earlier end
+		b.WriteString(clean(limit(s.Outcome.Reason, maxReason)) + "\n\n")
 	}
 	waiting(&b, s.Open(), l)
-	if l.Told == "" {
-		b.WriteString(summary(s.Outcome))
-		locateWork(&b, s.Sent, "this thread")
-	}
+	b.WriteString(summary(s.Outcome))
+	locateWork(&b, s.Sent, "this thread")
 	todo(&b, s.Todo)
-	files(&b, s.Files, since(s))
+	if changed(s) {
+		files(&b, s.Files, since(s))
+	}
 	leftOut(&b, s.LeftOut)
 	b.WriteString(notSetUp(s.Timeline) + notServed(s.Timeline))
-	checkpoints(&b, s.Checkpoints, l)
-	if l.Pull > 0 {
+	checkpoints(&b, s.Checkpoints[min(s.Began.Checkpoints, len(s.Checkpoints)):], l)
+	if l.Pull > 0 && changed(s) {
 		fmt.Fprintf(
 			&b,
 			"Pull request: #%d%s\n\n",
@@ -66,19 +66,24 @@ func Progress(s *session.State, l Links) untrusted.Post {
 		)
 	}
 	if len(l.Green) > 0 {
-		b.WriteString(GreenChecks(l.Green) + "\n\n")
+		b.WriteString(greenChecks(l.Green) + "\n\n")
 	}
 	b.WriteString(l.Now.of(s.AtWork()))
 	if l.Setup != "" {
 		b.WriteString("Preparing the workspace: " + code(line(l.Setup, 200)) + "\n\n")
 	}
-	how := next(s)
+	how = next(s)
 	if s.Phase == session.PhasePlanned && len(s.Open()) > 0 {
 		how = "Start the plan with `/agent approve ID`, drop it with `/agent deny ID`, or write `/agent` and your changes to it."
 	}
-	b.WriteString(how + "\n")
-	text := limit(b.String(), maxBody)
-	return untrusted.Post{Text: text, Folds: timeline(s.Timeline, maxBody-len(text)-1500)}
+	if l.Note != "" {
+		b.WriteString(l.Note + "\n\n")
+	}
+	if s.Began.At == 0 || !always(s.Phase) {
+		b.WriteString(how + "\n")
+	}
+	text := limit(strings.TrimRight(b.String(), "\n")+"\n", maxBody)
+	return untrusted.Post{Text: text, Folds: timeline(s.Timeline[s.Began.Moments:], maxBody-len(text)-1500)}
 }
 
 var icons = map[session.Phase]string{
@@ -89,7 +94,7 @@ var icons = map[session.Phase]string{
 }
 
 func headline(s *session.State) string {
-	parts := modeOf(s)
+	parts := append(modeOf(s), results(s)...)
 	if n := s.AllTurns(); n > 0 { //control:turns-inside-are-shown
 		parts = append(parts, plural(n, "turn"))
 	}
@@ -115,6 +120,12 @@ func plural(n int, what string) string {
 		return "1 " + what
 	}
 	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// changed reports whether the present request changed the branch. The result of one that did
+// not lists no changes: those of earlier requests are told in their own comments.
+func changed(s *session.State) bool {
+	return s.Began.At == 0 || len(s.Checkpoints) != s.Began.Checkpoints
 }
 
 func todo(b *strings.Builder, list []session.Todo) {
@@ -260,6 +271,16 @@ func next(s *session.State) string {
 		return "End it with `/agent stop`."
 	}
 	return goOn
+}
+
+// always reports whether the way to go on is the same in each request of a thread, so that
+// the first one tells it.
+func always(p session.Phase) bool {
+	switch p {
+	case session.PhaseRunning, session.PhaseQueued, session.PhaseWaitingChecks, session.PhaseAwaitingApproval:
+		return true
+	}
+	return next(&session.State{Phase: p}) == goOn
 }
 
 const goOn = "Continue with `/agent …` in this thread."

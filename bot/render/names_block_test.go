@@ -50,10 +50,10 @@ func TestWordsMakeNoBlocks(t *testing.T) {
 		return map[string]string{
 			"approval": untrusted.OutputOptions{}.Post(untrusted.Post{Text: Approval(asked, "you")}),
 			"review":   untrusted.OutputOptions{}.Post(untrusted.Post{Text: ReviewBody(asked, "you", 1)}),
-			"notice":   posted(ReviewNotice(asked, 2, "you", "")),
+			"notice":   posted(ReviewNotice(asked, 2, "you")),
 			"question": untrusted.OutputOptions{}.Post(untrusted.Post{Text: Approval(question, "you")}),
 			"progress": posted(Progress(v, Links{})),
-			"settled":  posted(Requests([]Request{{Request: &session.Request{Asked: asked, Answer: &session.Resolved{Verdict: policy.Denied, By: "you"}}}}, "you", "")),
+			"settled":  posted(Requests([]Request{{Request: &session.Request{Asked: asked, Answer: &session.Resolved{Verdict: policy.Denied, By: "you"}}}}, "you")),
 		}
 	}
 	plain := texts("plain")

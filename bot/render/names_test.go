@@ -15,7 +15,7 @@ func TestNamesStayOnTheirLine(t *testing.T) {
 	v.Files = []session.FileChange{{Path: name, From: name, Kind: "rename"}}
 	v.Outcome = &session.Outcome{Status: session.StatusDone}
 	for what, text := range map[string]string{
-		"progress": posted(Progress(v, Links{})), "pull": PullBody(v, "you", Origin{Number: 1}), "ending": Ending(v, "", 0, ""),
+		"progress": posted(Progress(v, Links{})), "pull": PullBody(v, "you", Origin{Number: 1}),
 		"approval": Approval(session.Asked{ID: "a", Tool: "publish", Paths: []string{name}}, "you"),
 	} {
 		if strings.ContainsAny(text, "\x1b\u202e") {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/handrail-bot/handrail/bot/custom"
+	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
 // CustomBroken says that a repository's custom command cannot be called.
@@ -63,3 +64,8 @@ func CustomCommands(book custom.Book, cannot error) string {
 
 // cell returns text as a table cell.
 func cell(text string) string { return strings.ReplaceAll(words(line(text, 200)), "|", "\\|") }
+
+// Help folds the commands that are of no use to the reader now.
+func Help(text, others string) untrusted.Post {
+	return untrusted.Post{Text: text, Folds: []untrusted.Fold{{Title: "All commands", Text: others}}}
+}

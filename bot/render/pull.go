@@ -47,9 +47,21 @@ func PullBody(s *session.State, requester string, from Origin) string {
 		b.WriteString(summary + "\n\n")
 	}
 	locateWork(&b, s.Sent, fmt.Sprintf("#%d", from.Number))
-	b.WriteString(PullFiles(s) + from.words())
+	b.WriteString(PullFiles(s))
+	leftToDo(&b, s)
+	b.WriteString(from.words())
 	fmt.Fprintf(&b, "Made by an agent%s. Every commit is a checkpoint.\n", by(requester))
 	return limit(b.String(), maxBody)
+}
+
+// leftToDo lists the open items of the work, and the files that no checkpoint can hold.
+func leftToDo(b *strings.Builder, s *session.State) {
+	open := slices.DeleteFunc(slices.Clone(s.Todo), func(t session.Todo) bool { return t.Status == session.TodoDone })
+	if len(open) > 0 {
+		b.WriteString("**Left to do**\n\n")
+		todo(b, open)
+	}
+	leftOut(b, s.LeftOut)
 }
 
 // PullSummary summarizes the session, request by request. Answers that changed no file

@@ -117,8 +117,7 @@ func TestProgress(t *testing.T) {
 	}
 	golden(t, "progress_done", posted(Progress(v, links())))
 	golden(t, "pull_body", PullBody(v, "someone", Origin{Number: 12}))
-	golden(t, "ending", Ending(v, "https://github.example/o/r/issues/1#issuecomment-1", 7, ""))
-	golden(t, "ending_alone", Ending(v, "", 0, ""))
+	golden(t, "ending", Ending(v, "https://github.example/o/r/issues/1#issuecomment-1", 7))
 }
 
 func TestStateWords(t *testing.T) {
@@ -186,7 +185,7 @@ func TestLimits(t *testing.T) {
 		v.Files = append(v.Files, session.FileChange{Path: fmt.Sprintf("dir/%d.go", i), Kind: "create"})
 	}
 	v.Outcome = &session.Outcome{Summary: strings.Repeat("A long summary. ", 10000) + "```\ncode"}
-	for name, text := range map[string]string{"progress": posted(Progress(v, links())), "pull": PullBody(v, "x", Origin{Number: 1}), "ending": Ending(v, "", 0, "")} {
+	for name, text := range map[string]string{"progress": posted(Progress(v, links())), "pull": PullBody(v, "x", Origin{Number: 1})} {
 		if n := utf8.RuneCountInString(text); n > maxBody {
 			t.Errorf("%s has %d characters, more than %d", name, n, maxBody)
 		}

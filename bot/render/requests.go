@@ -13,16 +13,18 @@ import (
 )
 
 // Request is a request for approval or an answer in a comment. NotReviewed is the reason
-// why no pull request asks for it, empty if none should.
+// why no pull request asks for it, empty if none should. From is the text that approved it.
+// Brief leaves out explanations that the thread has already.
 type Request struct {
 	*session.Request
 	NotReviewed string
+	From        string
+	Brief       bool
 }
 
 // Requests returns the comment with all requests of one turn, the most severe first.
-// Settled ones are folded. progress is the address of the progress comment, empty if
-// there is none.
-func Requests(list []Request, requester, progress string) untrusted.Post {
+// Settled ones are folded.
+func Requests(list []Request, requester string) untrusted.Post {
 	var folds []untrusted.Fold
 	var b strings.Builder
 	var open []session.Asked
@@ -45,29 +47,25 @@ func Requests(list []Request, requester, progress string) untrusted.Post {
 			len(open),
 		)
 	}
+	explained := false
 	for _, r := range sorted {
-		text := Approval(r.Asked, requester) + NotReviewed(r.NotReviewed)
+		text := approval(r.Asked, requester, r.Brief || explained) + NotReviewed(r.NotReviewed)
 		if r.isOpen() {
+			explained = true
 			b.WriteString(text + "\n")
 			continue
+		}
+		if r.From != "" {
+			text = AnswerTaken(r.ID, r.Answer.By, r.From) + "\n\n" + text //control:taken-is-kept
 		}
 		text += "\n" + detail(r.Asked)
 		folds = append(folds, untrusted.Fold{Title: settledTitle(r), Text: text})
 	}
-	b.WriteString(toProgress(progress))
 	return untrusted.Post{Text: strings.TrimRight(b.String(), "\n") + "\n", Folds: append(details(open), folds...)}
 }
 
 // isOpen reports whether a request is still open.
 func (r Request) isOpen() bool { return r.Approval.IsPending() || r.Answer == nil }
-
-// toProgress links to the progress comment.
-func toProgress(address string) string {
-	if address == "" {
-		return ""
-	}
-	return "\nProgress: " + address + "\n"
-}
 
 // hasOwnComment reports whether a request of this kind gets a comment of its own.
 func hasOwnComment(k session.AskKind) bool { return k == session.AskQuestion || k == session.AskPlan }

@@ -12,6 +12,9 @@ import (
 // ReviewTitle is the title of the small pull request that asks about an edit.
 func ReviewTitle(a session.Asked) string { return "May the agent change " + plainPaths(a.Paths) + "?" }
 
+// Reviewed leads to the review with the findings of a session.
+func Reviewed(address string) string { return "The review: " + address }
+
 // plainPaths formats paths for a title, which is not Markdown.
 func plainPaths(list []string) string {
 	out := ""
@@ -72,7 +75,7 @@ func ReviewBody(a session.Asked, requester string, thread int) string {
 }
 
 // ReviewNotice says in the session's thread which pull request reviews an edit.
-func ReviewNotice(a session.Asked, pull int, requester, progress string) untrusted.Post {
+func ReviewNotice(a session.Asked, pull int, requester string) untrusted.Post {
 	var b strings.Builder
 	fmt.Fprintf(&b, "### ✋ Approval `%s`: the agent wants to change %s\n\n", a.ID, paths(a.Paths))
 	fmt.Fprintf(
@@ -82,7 +85,6 @@ func ReviewNotice(a session.Asked, pull int, requester, progress string) untrust
 	)
 	b.WriteString(reasons(a) + requestFacts(a, requester))
 	fmt.Fprintf(&b, "`/agent approve %s` and `/agent deny %s <reason>` here do the same.\n", a.ID, a.ID)
-	b.WriteString(toProgress(progress))
 	return untrusted.Post{Text: limit(b.String(), maxBody), Folds: details([]session.Asked{a})}
 }
 

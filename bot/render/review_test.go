@@ -22,7 +22,7 @@ func askedByReview() session.Asked {
 // answer does and where the rest is, and nothing in it acts by itself.
 func TestReviewBody(t *testing.T) {
 	a := askedByReview()
-	body, notice, title := ReviewBody(a, "kim", 7), posted(ReviewNotice(a, 9, "kim", "")), ReviewTitle(a)
+	body, notice, title := ReviewBody(a, "kim", 7), posted(ReviewNotice(a, 9, "kim")), ReviewTitle(a)
 	for _, want := range []string{"#7 for kim", "`agent/7-x`", "`deploy/a.yaml`", "**approve**", "**request changes**", "**close**", "**merge**",
 		"push to its branch", "until 2026-11-22 10:00 UTC", "cccccccccccc", "/agent deny abc123 <reason>"} {
 		if !strings.Contains(body, want) {

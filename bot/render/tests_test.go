@@ -14,7 +14,7 @@ func TestTestsAreTold(t *testing.T) {
 	out := session.Outcome{Status: session.StatusDone, Summary: "It is mended.", Tests: run.Words()}
 	s := &session.State{Phase: session.PhaseDone, Outcome: &out, Ends: []session.Outcome{out}}
 	want := "Seen by Handrail: `go test ./... 'x' # @kim ![x](http://x)`: exit 0, 4 s, at checkpoint 1f0c9ab\n"
-	for what, text := range map[string]string{"Ending": Ending(s, "", 0, ""), "PullBody": PullBody(s, "kim", Origin{Number: 1}), "CheckSummary": CheckSummary(s, "")} {
+	for what, text := range map[string]string{"Progress": posted(Progress(s, Links{})), "PullBody": PullBody(s, "kim", Origin{Number: 1}), "CheckSummary": CheckSummary(s, "")} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%s has no line of the tests: %s", what, text)
 		}

@@ -41,7 +41,7 @@ func TestOrderOfRequests(t *testing.T) {
 	if want := "Waiting for your approval: `leak`, `flow`, `high`, `door` by a review of #7, `medium`, `low`\n"; !strings.Contains(got, want) || strings.Count(got, "Waiting for") != 1 {
 		t.Errorf("no %q in\n%s", want, got)
 	}
-	text, last := Requests(list, "", "").Text, -1
+	text, last := Requests(list, "").Text, -1
 	for _, id := range []string{"leak", "flow", "high", "door", "medium", "low"} {
 		at := strings.Index(text, "### ✋ Approval `"+id+"`")
 		if at <= last {

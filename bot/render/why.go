@@ -69,9 +69,9 @@ func NoWorkspace(why string) string {
 	return "this workflow run has no workspace for commands (" + Detail(why) + "). A maintainer can fix the workflow. Then ask me again, or write `/agent retry` if a session ended."
 }
 
-// NoImage says that the image for commands is not available.
-func NoImage(why string) string {
-	return "there is no image for commands to run in (" + code(line(why, 600)) + "). The operator of the server can pull it; a repository can name another one in `.github/agent.yml`, as `workspace: {image: …}`. Then write `/agent retry`."
+// NoImage says that the server does not have the image for commands.
+func NoImage(image string) string {
+	return "this server does not have the container image " + code(line(image, 255)) + ", in which commands run. Its operator can add it; a maintainer can name another one in `.github/agent.yml`, as `workspace: {image: …}`. Then write `/agent retry`."
 }
 
 // WhyNoRight says that the approver has lost the right to approve.

@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
@@ -58,4 +59,82 @@ func (s shownLines) part(old bool, from, to int) (first, last int, ok bool) {
 		}
 	}
 	return first, last, ok
+}
+
+// Change is the change of a file between two commits.
+type Change struct {
+	From, To string // paths before and after
+	Patch    string // hunks
+}
+
+// Follow returns a finding with the lines that it has after changes to its file. If they are
+// gone, it has none. A finding on the old side stays.
+func Follow(f session.Finding, changes []Change) session.Finding {
+	for _, c := range changes {
+		if c.From != f.Path || f.Old {
+			continue
+		}
+		first, last := 0, 0
+		for n := f.Line; n <= f.Last(); n++ {
+			at, ok := moved(c.Patch, n)
+			if ok && first == 0 {
+				first = at
+			}
+			if ok {
+				last = at
+			}
+		}
+		f.Path, f.Line, f.End = c.To, first, 0
+		if last > first {
+			f.End = last
+		}
+		return f
+	}
+	return f
+}
+
+// moved returns the number that a line of a file has after a change, and false if the
+// change removes it.
+func moved(patch string, line int) (int, bool) {
+	hunk, before, after, shift := false, 0, 0, 0
+	for l := range strings.SplitSeq(patch, "\n") {
+		if m := hunkHead().FindStringSubmatch(l); m != nil {
+			if hunk = true; before > 0 {
+				shift = after - before
+			}
+			before, _ = strconv.Atoi(m[1]) // the pattern matches digits only
+			after, _ = strconv.Atoi(m[2])
+			if strings.HasPrefix(l, "@@ -"+m[1]+",0 ") { // nothing is removed: the hunk is behind that line
+				before++
+			}
+			if strings.Contains(l, " +"+m[2]+",0 ") {
+				after++
+			}
+			if line < before {
+				return line + shift, true
+			}
+			continue
+		}
+		if !hunk || l == "" {
+			continue
+		}
+		switch l[0] {
+		case '+':
+			after++
+		case '-':
+			if before == line {
+				return 0, false
+			}
+			before++
+		case ' ':
+			if before == line {
+				return after, true
+			}
+			before, after = before+1, after+1
+		}
+	}
+	if before > 0 {
+		shift = after - before
+	}
+	return line + shift, true
 }

@@ -27,12 +27,14 @@ type File struct {
 // Input holds the facts from which a review is composed.
 type Input struct {
 	Findings    []session.Finding // of this look, in order
-	Said        []session.Finding // of earlier looks, and not withdrawn
+	Said        []session.Finding // of earlier looks, and not withdrawn, see [Follow]
+	At          map[string]string // commit of each of them, by its mark
 	No          []session.Finding // of those, rejected by an authorized reply
 	Marks       []string          // of comments rejected that way, see [Mark]
 	Files       []File
 	Link        func(f session.Finding) string // address of its lines
 	MaxComments int                            // maximum number of comments on lines
+	Least       session.Severity               // findings of less severity are not told; "" tells all
 	Words       string                         // the reviewer's own text, at the end
 	Again       bool                           // the pull request was reviewed before
 	Read        int                            // number of files that were read
@@ -60,6 +62,14 @@ type Review struct {
 // Empty reports whether there are no findings to post.
 func (r Review) Empty() bool { return len(r.Comments)+len(r.Elsewhere) == 0 }
 
+// All returns the findings that the review posts.
+func (r Review) All() (out []session.Finding) {
+	for _, c := range r.Comments {
+		out = append(out, c.Finding)
+	}
+	return append(out, r.Elsewhere...)
+}
+
 // Compose composes the review.
 func Compose(in Input) Review {
 	fresh := in.newFindings()
@@ -72,6 +82,11 @@ func Compose(in Input) Review {
 	for _, f := range fresh {
 		c, ok := place(shown[f.Path], f)
 		if !ok || len(out.Comments) == in.MaxComments { //control:inline-maximum
+			out.Elsewhere = append(out.Elsewhere, f)
+			continue
+		}
+		taken := func(have Comment) bool { return have.Path == c.Path && have.Old == c.Old && have.To == c.To }
+		if slices.ContainsFunc(out.Comments, taken) { //control:one-comment-a-line
 			out.Elsewhere = append(out.Elsewhere, f)
 			continue
 		}
@@ -100,6 +115,9 @@ func (in Input) Without(r Review, refused func(Comment) bool) Review {
 func (in Input) newFindings() (out []session.Finding) {
 	for _, f := range in.Findings {
 		if f.Refuted != "" { //control:refuted-is-dropped
+			continue
+		}
+		if in.Least != "" && weight(f) > weight(session.Finding{Severity: in.Least}) {
 			continue
 		}
 		if in.reported(f) { //control:said-twice

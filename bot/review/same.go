@@ -25,15 +25,25 @@ func Mark(f session.Finding) string {
 	return markBegins + strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(sum[:10]))
 }
 
-// Same reports whether findings of different looks make the same claim: models rarely
-// repeat their wording.
+// Same reports whether findings of different looks are the same fault: in one definition of a
+// file, on lines that overlap, in whatever words, or with the same claim. The lines are those
+// of one commit, see [Follow].
 func Same(a, b session.Finding) bool {
-	return a.Path == b.Path && a.Old == b.Old && a.In == b.In && alike(a, b)
+	return a.Path == b.Path && a.Old == b.Old && a.In == b.In && (overlap(a, b) || alike(a, b)) //control:same-place
 }
 
-// sameInLook reports whether findings of one look make the same claim on overlapping lines.
+// overlap reports whether two findings have a line in common. Lines that are gone have none.
+func overlap(a, b session.Finding) bool {
+	return a.Line > 0 && b.Line > 0 && a.Line <= b.Last() && b.Line <= a.Last()
+}
+
+// sameInLook reports whether findings of one look are the same: on the same lines in
+// whatever words, or with the same claim on lines that overlap.
 func sameInLook(a, b session.Finding) bool {
-	return Same(a, b) && a.Line <= b.Last() && b.Line <= a.Last()
+	if a.Path != b.Path || a.Old != b.Old || !overlap(a, b) {
+		return false
+	}
+	return a.Line == b.Line && a.Last() == b.Last() || a.In == b.In && alike(a, b)
 }
 
 // alike reports whether two claims share at least half of their significant words.

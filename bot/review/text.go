@@ -34,11 +34,6 @@ func line(s string) string {
 	return untrusted.CleanOutput(strings.Join(strings.Fields(s), " "), untrusted.OutputOptions{})
 }
 
-// Done is the final reply in a thread about code that is gone.
-func Done(commit string) string {
-	return fmt.Sprintf("This code is gone as of `%.10s`.", commit)
-}
-
 // body returns the text of a comment on lines.
 func body(f session.Finding) string {
 	var b strings.Builder

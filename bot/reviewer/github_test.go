@@ -104,6 +104,8 @@ func (p *place) look(list ...session.Finding) Session {
 		Place: Place{Thread: p.ref, Pull: &at, Home: p.gh.URL() + "/" + repository}, ID: "s" + string(rune('a'+p.looks%26)) + at.HeadSHA[:6], State: v, MaxComments: 10, Client: p.client,
 		Earlier: func(context.Context) ([]*session.State, error) { return earlier, nil },
 		Keyed:   func(body string) string { _, key := p.app.Written(body); return key },
+		Asked:   true,
+		Has:     func(context.Context, string) (bool, error) { return false, nil },
 		Ensure:  p.ensure, Later: func(context.Context, string, error) bool { return false },
 	}
 }
@@ -170,7 +172,7 @@ func two(line int) session.Finding {
 	return session.Finding{Path: "a.go", Line: line, In: "A", Severity: session.High, Claim: "A returns two, not three.", Why: "A() is 2."}
 }
 
-// What the bot said of code that is gone is resolved, with a word; what a person ended or
+// What the bot said of code that is gone is resolved without a word; what a person ended or
 // answered stays as it is.
 func TestThreadsWhoseCodeIsGone(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -178,19 +180,18 @@ func TestThreadsWhoseCodeIsGone(t *testing.T) {
 		push     string
 		again    []session.Finding
 		resolved bool // by the bot
-		said     int  // comments that the second look makes
 		third    int  // when the fault is back
 	}{
-		"mended":                    {push: mended, resolved: true, said: 1, third: 1},
+		"mended":                    {push: mended, resolved: true, third: 1},
 		"still there, nothing said": {push: moved},
 		"still there":               {push: moved, again: []session.Finding{two(6)}},
 		"found again in other code": {push: mended, again: []session.Finding{two(4)}},
-		"refuted this time":         {push: mended, again: []session.Finding{func() session.Finding { f := two(4); f.Refuted = "no"; return f }()}, resolved: true, said: 1, third: 1},
+		"refuted this time":         {push: mended, again: []session.Finding{func() session.Finding { f := two(4); f.Refuted = "no"; return f }()}, resolved: true, third: 1},
 		"the author says no":        {do: func(p *place) { p.answer("sam", "No, two is right.") }, push: mended},
 		"who may push says no":      {do: func(p *place) { p.answer("kim", "as intended") }, push: mended},
-		"and then yes":              {do: func(p *place) { p.answer("kim", "no"); p.answer("kim", "You are right.") }, push: mended, resolved: true, said: 1, third: 1},
-		"a stranger says no":        {do: func(p *place) { p.answer("rae", "No.") }, push: mended, resolved: true, said: 1, third: 1},
-		"a question":                {do: func(p *place) { p.answer("kim", "Why?") }, push: mended, resolved: true, said: 1, third: 1},
+		"and then yes":              {do: func(p *place) { p.answer("kim", "no"); p.answer("kim", "You are right.") }, push: mended, resolved: true, third: 1},
+		"a stranger says no":        {do: func(p *place) { p.answer("rae", "No.") }, push: mended, resolved: true, third: 1},
+		"a question":                {do: func(p *place) { p.answer("kim", "Why?") }, push: mended, resolved: true, third: 1},
 		"thumbs down": {do: func(p *place) {
 			p.on("kim", func(_ *hub.Issue, u *hub.User, cm *hub.Comment) {
 				cm.Reactions = append(cm.Reactions, &hub.Reaction{Author: u, Content: "-1"})
@@ -200,7 +201,7 @@ func TestThreadsWhoseCodeIsGone(t *testing.T) {
 			p.on("rae", func(_ *hub.Issue, u *hub.User, cm *hub.Comment) {
 				cm.Reactions = append(cm.Reactions, &hub.Reaction{Author: u, Content: "-1"})
 			})
-		}, push: mended, resolved: true, said: 1, third: 1},
+		}, push: mended, resolved: true, third: 1},
 		"below the mark of somebody else": {do: func(p *place) {
 			p.on("kim", func(_ *hub.Issue, u *hub.User, cm *hub.Comment) { cm.Author = u })
 		}, push: mended},
@@ -220,11 +221,8 @@ func TestThreadsWhoseCodeIsGone(t *testing.T) {
 			p.push("work", map[string]string{"a.go": c.push})
 			second := p.look(c.again...)
 			got := p.say(second)
-			if p.comments()[0].Resolved != (c.resolved || byPerson) || len(got) != c.said {
+			if p.comments()[0].Resolved != (c.resolved || byPerson) || len(got) != 0 {
 				t.Errorf("resolved: %v, want %v; said %+v", p.comments()[0].Resolved, c.resolved, got)
-			}
-			if c.said == 1 && len(got) == 1 && (got[0].InReplyTo != p.comments()[0].ID || !strings.Contains(got[0].Body, "is gone as of `"+p.head()[:10])) {
-				t.Errorf("the last word is %+v", got[0])
 			}
 			if got := p.say(second); len(got) != 0 { // a try that was cut off
 				t.Errorf("once more: %+v", got)
@@ -237,6 +235,42 @@ func TestThreadsWhoseCodeIsGone(t *testing.T) {
 			}
 			if got := p.post(back); len(got) != c.third {
 				t.Errorf("back again: said %d, want %d: %+v", len(got), c.third, got)
+			}
+		})
+	}
+}
+
+// A review without a request mentions the author, once, if a finding is sure and of high
+// severity.
+func TestMentionOfHighSeverity(t *testing.T) {
+	medium, unsure := two(4), two(4)
+	medium.Severity, unsure.Unsure = session.Medium, "perhaps"
+	for name, c := range map[string]struct {
+		finding session.Finding
+		do      func(*Session)
+		want    bool
+	}{
+		"high":        {finding: two(4), want: true},
+		"medium":      {finding: medium},
+		"not sure":    {finding: unsure},
+		"asked for":   {finding: two(4), do: func(s *Session) { s.Asked = true }},
+		"no mentions": {finding: two(4), do: func(s *Session) { s.Author = nil }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := host(t, map[string]string{"a.go": before})
+			p.pull("work", map[string]string{"a.go": faulty})
+			for n := range 2 {
+				s := p.look(c.finding)
+				s.Asked, s.Author = false, func(context.Context) ([]string, error) { return []string{"sam"}, nil }
+				if c.do != nil {
+					c.do(&s)
+				}
+				p.say(s)
+				reviews := p.gh.Thread(p.ref).Pull.Reviews
+				if len(reviews) != 1 || strings.Contains(reviews[0].Body, "@sam") != c.want {
+					t.Errorf("look %d: %+v", n+1, reviews)
+				}
 			}
 		})
 	}
@@ -255,7 +289,7 @@ func TestMayNotResolve(t *testing.T) {
 		}
 		return p.ensure(ctx, w)
 	}
-	if got := p.say(s); len(got) != 2 || got[0].Line != 3 || p.comments()[0].Resolved {
+	if got := p.say(s); len(got) != 1 || got[0].Line != 3 || p.comments()[0].Resolved {
 		t.Errorf("said %+v", got)
 	}
 	_, err := p.client.Perform(t.Context(), ghapp.Write{Key: "k", Kind: ghapp.WriteResolve, Thread: p.ref, Target: ghapp.Target{Talk: "PRRT_0"}})

@@ -3,6 +3,7 @@
 package reviewer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,12 +30,17 @@ type Session struct {
 	Place
 	ID          string
 	State       *session.State
-	After       int64 // last event with posted findings
-	MaxComments int   // maximum number of comments on lines
+	After       int64            // last event with posted findings
+	MaxComments int              // maximum number of comments on lines
+	Least       session.Severity // least severity to tell; "" means all
 	Client      *ghapp.Client
 	Earlier     func(context.Context) ([]*session.State, error) // earlier sessions of the thread
 	Keyed       func(body string) string                        // returns the key that a text claims to have
 	Ensure      func(context.Context, ghapp.Write) (ghapp.Ref, error)
+	Asked       bool                                                // by a user, whose request has a comment
+	Has         func(ctx context.Context, key string) (bool, error) // reports whether a write was made
+	// returns the author of the pull request, to be mentioned; nil disables mentions
+	Author func(context.Context) ([]string, error)
 	// reports whether a write is retried in the background
 	Later func(ctx context.Context, kind string, err error) bool
 }
@@ -50,19 +56,35 @@ func (s Session) Post(ctx context.Context) (address, coverage string, err error)
 	if err != nil {
 		return "", "", err
 	}
+	all := slices.Clone(in.Said)
 	talks, err := s.earlierOutcomes(ctx, &in)
 	if err != nil {
 		return "", "", err
 	}
-	r := review.Compose(in)
-	if r.Empty() {
-		return "", in.Coverage(), s.settle(ctx, in, talks)
+	told := slices.Clone(in.Said)
+	if err := s.follow(ctx, &in); err != nil {
+		return "", "", err
 	}
-	ref, err := s.put(ctx, in, r)
+	now := map[string]session.Finding{}
+	for i, f := range told {
+		now[review.Mark(f)] = in.Said[i]
+	}
+	r := review.Compose(in)
+	if !r.Empty() {
+		ref, err := s.put(ctx, in, r)
+		if err != nil {
+			return "", "", err
+		}
+		address = ref.URL
+	}
+	coverage, err = s.stand(ctx, in, s.rows(all, now, r, talks))
 	if err != nil {
 		return "", "", err
 	}
-	return ref.URL, "", s.settle(ctx, in, talks)
+	if address == "" {
+		coverage = cmp.Or(coverage, in.Coverage())
+	}
+	return address, coverage, s.settle(ctx, in, talks)
 }
 
 // earlierOutcomes reads the outcome of earlier findings. A rejected finding is never repeated. One
@@ -99,8 +121,9 @@ func (s Session) earlierOutcomes(ctx context.Context, in *review.Input) ([]talk,
 	return talks, err
 }
 
-// settle replies to and resolves the threads about code that is gone. A thread stays open
-// if the finding was made again in other code. A refusal by GitHub is no error.
+// settle resolves the threads about code that is gone, without a word: the list of findings
+// says the rest. A thread stays open if the finding was made again in other code. A refusal
+// by GitHub is no error.
 func (s Session) settle(ctx context.Context, in review.Input, talks []talk) error {
 	for _, t := range talks {
 		again := slices.ContainsFunc(in.Findings, func(f session.Finding) bool {
@@ -111,18 +134,13 @@ func (s Session) settle(ctx context.Context, in review.Input, talks []talk) erro
 		if !t.gone || t.isNo || t.Resolved || again || !s.State.Finished() { //control:threads-that-stay
 			continue
 		}
-		key := fmt.Sprintf("%s%d", goneKey, t.root)
-		for _, w := range []ghapp.Write{
-			{Key: key, Kind: ghapp.WriteReply, Target: ghapp.Target{Comment: t.root, Diff: true}, Body: review.Done(s.commit())},
-			{Key: key + "-resolve", Kind: ghapp.WriteResolve, Target: ghapp.Target{Talk: t.Talk}},
-		} {
-			_, err := s.Ensure(ctx, w)
-			if err = ghapp.UnlessRefused(err); err != nil && w.Kind == ghapp.WriteReply {
-				return err
-			}
-			if err != nil && !s.Later(ctx, string(w.Kind), err) {
-				return err
-			}
+		w := ghapp.Write{
+			Key:    fmt.Sprintf("gone-%d-resolve", t.root),
+			Kind:   ghapp.WriteResolve,
+			Target: ghapp.Target{Talk: t.Talk},
+		}
+		if _, err := s.Ensure(ctx, w); ghapp.UnlessRefused(err) != nil && !s.Later(ctx, string(w.Kind), err) {
+			return err
 		}
 	}
 	return nil
@@ -130,10 +148,12 @@ func (s Session) settle(ctx context.Context, in review.Input, talks []talk) erro
 
 // input collects the facts for a review.
 func (s Session) input(ctx context.Context) (in review.Input, err error) {
-	in = review.Input{MaxComments: s.MaxComments, Link: s.link}
+	in = review.Input{MaxComments: s.MaxComments, Least: s.Least, Link: s.link}
 	for _, f := range s.State.Findings {
 		if f.Seq <= s.After {
-			in.Said = append(in.Said, *f.Finding)
+			if f.Refuted == "" {
+				in.Said = append(in.Said, *f.Finding)
+			}
 			continue
 		}
 		in.Findings = append(in.Findings, *f.Finding)
@@ -143,9 +163,12 @@ func (s Session) input(ctx context.Context) (in review.Input, err error) {
 		return in, err
 	}
 	in.Again = len(before) > 0 || s.After > 0
+	in.At = map[string]string{}
 	for _, v := range before {
 		for _, f := range v.Findings {
-			in.Said = append(in.Said, *f.Finding)
+			if f.Refuted == "" {
+				in.Said, in.At[review.Mark(*f.Finding)] = append(in.Said, *f.Finding), v.Published
+			}
 		}
 	}
 	if out := s.State.Outcome; out != nil {
@@ -168,6 +191,95 @@ func (s Session) input(ctx context.Context) (in review.Input, err error) {
 		}
 	}
 	return in, err
+}
+
+// follow moves the earlier findings to their lines in the commit that was read now.
+func (s Session) follow(ctx context.Context, in *review.Input) error {
+	if s.Pull == nil {
+		return nil
+	}
+	known := map[string][]review.Change{}
+	for i, f := range in.Said {
+		from := in.At[review.Mark(f)]
+		if from == "" || from == s.commit() {
+			continue
+		}
+		if _, ok := known[from]; !ok && len(known) < maxHeads {
+			files, ahead, err := reads.Forward(ctx, s.Client, s.Thread, from, s.commit())
+			if err != nil && ghapp.KindOf(err) != ghapp.Permanent {
+				return err
+			}
+			if err == nil && ahead {
+				known[from] = []review.Change{}
+			}
+			for _, file := range files {
+				if ahead {
+					one := review.Change{From: cmp.Or(file.Previous, file.Path), To: file.Path, Patch: file.Patch}
+					known[from] = append(known[from], one)
+				}
+			}
+		}
+		changes, ok := known[from]
+		if in.Said[i] = review.Follow(f, changes); !ok {
+			in.Said[i].Line, in.Said[i].End = 0, 0
+		}
+	}
+	return nil
+}
+
+// maxHeads is the maximum number of earlier commits whose findings are followed by line.
+const maxHeads = 10
+
+// rows lists all findings of the pull request with their state. now has the earlier ones on
+// their present lines.
+func (s Session) rows(
+	all []session.Finding, now map[string]session.Finding, r review.Review, talks []talk,
+) []review.Row {
+	var rows []review.Row
+	for _, f := range all {
+		row := review.Row{Finding: f, Now: now[review.Mark(f)], State: review.Open}
+		for _, t := range talks {
+			if t.mark != review.Mark(f) {
+				continue
+			}
+			switch row.At = t.root; {
+			case t.isNo:
+				row.State = review.Answered
+			case t.gone || t.ended:
+				row.State = review.Fixed
+			}
+		}
+		rows = append(rows, row)
+	}
+	for _, f := range r.All() {
+		rows = append(rows, review.Row{Finding: f, Now: f, State: review.Open})
+	}
+	return rows
+}
+
+// stand keeps the one comment of a pull request that lists all findings with their state. It
+// is edited across pushes; without any finding there is none. The comment of a request shows
+// the list itself: it is returned then, unless that comment is there already.
+func (s Session) stand(ctx context.Context, in review.Input, rows []review.Row) (list string, err error) {
+	if s.Pull == nil || len(rows) == 0 {
+		return "", nil
+	}
+	text := review.Standing(rows, in, s.commit(), s.Home, s.Thread.Number)
+	key := "standing-" + ghapp.Digest(s.Thread.Key())
+	there, err := s.Has(ctx, key)
+	if err != nil || s.Asked && !there {
+		return text, err
+	}
+	ref, err := s.Ensure(ctx, ghapp.Write{Key: key, Kind: ghapp.WriteComment, Body: text})
+	if err == nil { //control:standing-is-edited
+		_, err = s.Ensure(ctx, ghapp.Write{
+			Key:    key + "-" + ghapp.Digest(s.postingID(), text),
+			Kind:   ghapp.WriteEditComment,
+			Target: ghapp.Target{Comment: ref.ID},
+			Body:   text,
+		})
+	}
+	return "", ghapp.UnlessRefused(err)
 }
 
 // diff returns the diff of the commit that was read. Later pushes are not reviewed.
@@ -212,21 +324,41 @@ const maxTries = 6
 func (s Session) put(ctx context.Context, in review.Input, r review.Review) (ghapp.Ref, error) {
 	key := "review-" + s.postingID()
 	parts := suspects(r.Comments)
+	whom, err := s.whom(ctx, r)
+	if err != nil {
+		return ghapp.Ref{}, err
+	}
 	for try := 0; s.Pull != nil && try <= len(parts)+1; try++ {
 		now, at := r, key
 		if try > 0 {
 			now = in.Without(r, func(c review.Comment) bool { return try > len(parts) || slices.Contains(parts[try-1], c.Mark) }) //control:refused-is-split
 			at = fmt.Sprintf("%s-%d", key, try+1)
 		}
-		ref, err := s.Ensure(ctx, ghapp.Write{Key: at, Kind: ghapp.WriteReview, Review: s.spec(now), First: true})
+		ref, err := s.Ensure(
+			ctx,
+			ghapp.Write{Key: at, Kind: ghapp.WriteReview, Mentions: whom, Review: s.spec(now), First: true},
+		)
 		var no *ghapp.Refusal
 		if !errors.As(err, &no) {
 			return ref, err
 		}
 	}
 	all := in.Without(r, func(review.Comment) bool { return true }) //control:refused-is-told
-	ref, err := s.Ensure(ctx, ghapp.Write{Key: key + "-below", Kind: ghapp.WriteComment, Body: all.Body, First: true})
+	ref, err := s.Ensure(
+		ctx,
+		ghapp.Write{Key: key + "-below", Kind: ghapp.WriteComment, Mentions: whom, Body: all.Body, First: true},
+	)
 	return ref, ghapp.UnlessRefused(err)
+}
+
+// whom returns the accounts that a review mentions: the author, if it was not asked for and
+// has a sure finding of high severity.
+func (s Session) whom(ctx context.Context, r review.Review) ([]string, error) {
+	grave := func(f session.Finding) bool { return f.Severity == session.High && f.Unsure == "" }
+	if s.Asked || s.Author == nil || !slices.ContainsFunc(r.All(), grave) { //control:mention-of-high-severity
+		return nil, nil
+	}
+	return s.Author(ctx)
 }
 
 // suspects divides comments into groups of marks. The comments that GitHub most often

@@ -22,9 +22,6 @@ type talk struct {
 	gone  bool   // the pull request no longer contains the code
 }
 
-// goneKey is the key prefix of the bot's reply in a thread about code that is gone.
-const goneKey = "gone-"
-
 // talks returns the bot's review threads about findings, in their state at the commit
 // head. keyed returns the key that a text claims to have.
 func (p Place) talks(
@@ -58,7 +55,7 @@ func (p Place) talks(
 		if !review.IsMark(one.mark) {
 			continue
 		}
-		if err := one.readReplies(ctx, self, keyed, counts); err != nil {
+		if err := one.readReplies(ctx, self, counts); err != nil {
 			return nil, err
 		}
 		out = append(out, one)
@@ -70,13 +67,11 @@ func (p Place) talks(
 func (t *talk) readReplies(
 	ctx context.Context,
 	self string,
-	keyed func(string) string,
 	counts func(context.Context, string) (bool, error),
 ) error {
 	bot := strings.TrimSuffix(self, "[bot]")
 	for _, cm := range t.Comments[1:] {
 		if strings.EqualFold(cm.Author, self) {
-			t.ended = t.ended || strings.HasPrefix(keyed(cm.Body), goneKey)
 			continue
 		}
 		isNo, said := review.AnswersNo(cm.Body)
@@ -100,11 +95,12 @@ func (t *talk) readReplies(
 		t.isNo = ok
 	}
 	by := t.ResolvedBy
-	own := strings.EqualFold(by, bot) || strings.EqualFold(by, self) || by == "" && t.ended
+	// GitHub names users only, not Apps.
+	own := by == "" || strings.EqualFold(by, bot) || strings.EqualFold(by, self)
 	if t.Resolved && !own { //control:resolved-by-a-person
 		t.isNo = true // GitHub lets only authorized accounts resolve a thread
 	}
-	t.ended = t.ended && t.Resolved && own
+	t.ended = t.Resolved && own
 	return nil
 }
 

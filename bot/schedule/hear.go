@@ -187,12 +187,12 @@ func inThread(ctx context.Context, h *watch.Heard, s Start) (*watch.Answer, erro
 
 // report posts the result of a scheduled session. Its issue shows the newest result; a
 // changed result also gets a comment.
-func report(ctx context.Context, c *live.Config, l *live.Session) (url string, err error) {
+func report(ctx context.Context, c *live.Config, l *live.Session) error {
 	s, out, book := l.Data.Schedule, l.State.Outcome, Book{Meta: c.Store.Meta}
 	said := strings.TrimSpace(cmp.Or(out.Summary, out.Reason))
 	st, err := book.State(ctx, s.Repository, s.Name)
 	if err != nil {
-		return "", err
+		return err
 	}
 	what, digest := "nothing to report", ghapp.Digest(said)
 	switch {
@@ -202,14 +202,13 @@ func report(ctx context.Context, c *live.Config, l *live.Session) (url string, e
 	default:
 		what = string(out.Status)
 		body := render.ScheduleResult(l.State, l.Row.Pull)
-		ref, err := l.Ensure(
+		_, err := l.Ensure(
 			ctx,
 			ghapp.Write{Key: fmt.Sprintf("final-%s-%d", l.Row.ID, l.State.EndedAt), Kind: ghapp.WriteComment, Body: body},
 		)
 		if ghapp.UnlessRefused(err) != nil {
-			return "", err
+			return err
 		}
-		url = ref.URL
 		if !s.InThread {
 			err = l.Try(
 				ctx,
@@ -221,10 +220,10 @@ func report(ctx context.Context, c *live.Config, l *live.Session) (url string, e
 			)
 		}
 		if err != nil {
-			return "", err
+			return err
 		}
 	}
-	return url, book.note(ctx, s.Repository, s.Name, HistoryEntry{At: c.Now(), What: what}, func(st *State) {
+	return book.note(ctx, s.Repository, s.Name, HistoryEntry{At: c.Now(), What: what}, func(st *State) {
 		if !isEmptyResult(said) {
 			st.Result = digest
 		}

@@ -102,7 +102,7 @@ func decide(ev ghapp.Event, t policy.Triggers) (task *Task, why string) {
 			"a pull request is not reviewed when it is %s: triggers.review does not name that",
 			describeAction(ev.Action),
 		)
-	case ev.Pull.Draft && slices.Contains(t.Review, "ready_for_review"):
+	case ev.Pull.Draft && slices.Contains(t.Review, "ready_for_review") && !slices.Contains(t.Review, "draft"):
 		return nil, "a draft is reviewed when it is ready"
 	default:
 		task.Mode, task.Why = "review", map[string]string{

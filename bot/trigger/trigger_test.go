@@ -100,3 +100,17 @@ func TestOwnDeed(t *testing.T) {
 		}
 	}
 }
+
+// A draft waits until it is ready, unless drafts are to be reviewed as well.
+func TestDrafts(t *testing.T) {
+	t.Parallel()
+	ev := ghapp.Event{Kind: "pull_request", Action: "synchronize", Sender: ghapp.User{ID: 1, Login: "kim"}}
+	ev.IsPull, ev.Pull.Draft = true, true
+	list := []string{"synchronize", "ready_for_review"}
+	if task, why := trigger.Decide(ev, policy.Triggers{Review: list}); task != nil || !strings.Contains(why, "ready") {
+		t.Errorf("a draft begins %+v: %q", task, why)
+	}
+	if task, why := trigger.Decide(ev, policy.Triggers{Review: append(list, "draft")}); task == nil || task.Mode != "review" {
+		t.Errorf("a draft begins nothing: %q", why)
+	}
+}

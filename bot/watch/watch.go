@@ -29,7 +29,7 @@ type Watcher struct {
 	// workspace is opened, and delays the next check itself.
 	Waits func(ctx context.Context, c *live.Config, l *live.Session) (bool, error)
 	// Report posts the result of an unattended session.
-	Report func(ctx context.Context, c *live.Config, l *live.Session) (url string, err error)
+	Report func(ctx context.Context, c *live.Config, l *live.Session) error
 }
 
 // Heard is a delivery with its thread.

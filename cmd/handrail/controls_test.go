@@ -263,7 +263,6 @@ var controls = slices.Concat(controlsOfAgent, controlsOfBot, controlsOfReview, c
 	{"must-limit", "false", "./cmd/handrail", "TestMustLimit"},
 	{"mention-names", "without 1", "./policy/untrusted", "TestMentionNames"},
 	{"mentions-behind-the-gate", "call mentions \"\"", "./policy/untrusted", "TestPostMentions"},
-	{"said-once", "drop", "./cmd/handrail", "TestScripts/serve_told$"},
 	{"end-by-flush", "false", "./cmd/handrail", "TestScripts/serve_told$"},
 	{"quiet-end", "true", "./cmd/handrail", "TestScripts/serve_quiet"},
 	{"no-progress", "false", "./cmd/handrail", "TestScripts/serve_quiet"},

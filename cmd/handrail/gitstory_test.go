@@ -123,7 +123,7 @@ func TestConflictGoesToABranchBeside(t *testing.T) {
 	if _, err := s.gh.Push(storyRepo, storyBranch, "you", map[string]string{"greet.sh": "echo Hallo\n"}); err != nil {
 		t.Fatal(err)
 	}
-	text := s.approve("**done**", "pull request #", "The work is on the branch `"+storyBranch+"-2`", "others changed the same lines of `greet.sh`")
+	text := s.approve("**done**", "Pull request: #", "The work is on the branch `"+storyBranch+"-2`", "others changed the same lines of `greet.sh`")
 	s.has(storyBranch, map[string]string{"greet.sh": "echo Hallo\n"})
 	s.has(storyBranch+"-2", map[string]string{"greet.sh": "echo Hello there\n"})
 	if p := s.pull(); p.Pull.HeadRef != storyBranch+"-2" || !strings.Contains(p.Body, storyBranch+"-2") {
@@ -139,7 +139,7 @@ func TestProtectedBranch(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.say("you", "/agent fix the greeting")
-	text := s.until("**done**", "pull request #", "I could not push it to", "remote: error: GH006: Protected branch update failed", "`"+storyBranch+"-2`")
+	text := s.until("**done**", "Pull request: #", "I could not push it to", "remote: error: GH006: Protected branch update failed", "`"+storyBranch+"-2`")
 	s.has(storyBranch+"-2", map[string]string{"greet.sh": "echo Hello\n"})
 	if p := s.pull(); p.Pull.HeadRef != storyBranch+"-2" {
 		t.Errorf("the pull request is from %s", p.Pull.HeadRef)
@@ -262,7 +262,7 @@ func TestForcePushDuringWork(t *testing.T) {
 func TestPullBranchDeletedDuringWork(t *testing.T) {
 	s, clone := pullStory(t, askMore)
 	s.git(clone, "push", "-q", "origin", ":feature")
-	text := s.approve("**done**", "The branch `feature` was deleted, so I restored it", "pull request #")
+	text := s.approve("**done**", "The branch `feature` was deleted, so I restored it", "Pull request: #")
 	s.has("feature", map[string]string{"greet.sh": "echo Hello there\n", "mine.txt": "mine\n"})
 	open := 0
 	for _, th := range s.gh.Threads(storyRepo) {

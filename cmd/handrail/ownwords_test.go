@@ -26,9 +26,9 @@ func posts(text func() string) []untrusted.Post {
 	s.Files = []session.FileChange{{Path: text(), Kind: session.ChangeCreate}, {Path: text(), From: text(), Kind: session.ChangeRename}}
 	s.Timeline = []session.Moment{&session.ToolRun{Title: text()}, &session.Message{Author: text(), Text: text()}, &session.Note{Text: text()}}
 	progress := render.Progress(s, render.Links{Pull: 3})
-	out := append(render.Patches(text()), progress, render.Status(s.Updated, progress), render.ReviewNotice(edit, 2, text(), ""))
+	out := append(render.Patches(text()), progress, render.Status(s.Updated, progress), render.ReviewNotice(edit, 2, text()))
 	for _, body := range []string{
-		render.Ending(s, "", 3, ""), render.PullBody(s, text(), render.Origin{Number: 1}), render.CheckSummary(s, ""),
+		render.Ending(s, "", 3), render.PullBody(s, text(), render.Origin{Number: 1}), render.CheckSummary(s, ""),
 		render.Approval(asked, text()), render.Approval(edit, text()), render.Approval(question, text()),
 		render.ReviewBody(edit, text(), 1), render.NotReviewed(text()), render.NotStarted(text()),
 		render.CouldNotStart(errors.New(text())), render.CouldNotGoOn(errors.New(text())), render.StoppedBy(text(), s), render.NotCounted(text(), text()),

@@ -50,7 +50,7 @@ func TestPictures(t *testing.T) {
 	shown := map[string]string{"approval": s.until("Approval `"), "progress": s.until("**awaiting approval**", "Checkpoints:")}
 	s.say("you", "/agent approve "+id)
 	s.done()
-	shown["done"] = s.until("**done**", "Progress: ")
+	shown["done"] = s.until("**done**", "Pull request: #")
 	for name, text := range shown {
 		text = strings.ReplaceAll(text, id, "k7m2xq4p")
 		for _, v := range varies {

@@ -225,7 +225,13 @@ func (r *serveRunner) run(ctx context.Context, w bot.Work) (session.Outcome, err
 		ApprovalFacts: func(ctx context.Context) ([]session.Fact, error) { return r.approvalFacts(ctx, w) },
 	})
 	if errors.Is(err, workspace.ErrNoImage) {
-		err = fault.UserError{Text: render.NoImage(err.Error())} //control:no-image-is-told
+		var image interface{ Image() string }
+		name := "that was asked for"
+		if errors.As(err, &image) {
+			name = image.Image()
+		}
+		r.log.ErrorContext(ctx, "no image for commands", "thread", w.Thread.Ref.Key(), "err", err)
+		err = fault.UserError{Text: render.NoImage(name)} //control:no-image-is-told
 	}
 	away := &session.Away{}
 	if errors.As(err, &away) && away.For == session.PhaseWaitingModel {

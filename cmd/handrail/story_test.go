@@ -285,7 +285,7 @@ func TestCommentToPullRequest(t *testing.T) {
 	s.say("you", "Could you look at this?\n\n/agent fix the greeting\n")
 	s.until("**done**", "#2", "+1 −1")
 	p := s.pull()
-	if !p.Pull.Draft || !strings.Contains(p.Body, "Fixes #1") || p.Title != "The greeting is wrong" {
+	if !p.Pull.Draft || !strings.Contains(p.Body, "Fixes #1") || p.Title != "Delete build/out, update greet.sh" {
 		t.Errorf("pull request %q, draft %t:\n%s", p.Title, p.Pull.Draft, p.Body)
 	}
 	if got := s.file(p.Pull.HeadRef, "greet.sh"); got != "echo Hello\n" {

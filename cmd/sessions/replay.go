@@ -130,7 +130,7 @@ func printStory(w *door.Console, events []session.Event) error {
 	)
 	for _, a := range v.Open() {
 		q := render.Request{Request: &session.Request{Asked: a}}
-		for _, post := range append(render.Before(q), render.Requests([]render.Request{q}, v.Task.Requester, "")) {
+		for _, post := range append(render.Before(q), render.Requests([]render.Request{q}, v.Task.Requester)) {
 			if err == nil {
 				_, err = fmt.Fprintf(out, "\n%s\n", untrusted.OutputOptions{}.Post(post))
 			}

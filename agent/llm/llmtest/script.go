@@ -19,6 +19,7 @@ type Script struct {
 	Delay  int       `yaml:"delay_ms"` // delay before each chunk of a stream
 	Chunk  int       `yaml:"chunk"`    // characters per chunk, 0 for a single chunk
 	Forget bool      `yaml:"forget"`   // store no requests, for long runs; Server.Requests is then empty
+	Title  string    `yaml:"title"`    // answer to requests for the title of a change, which take no turn
 	Turns  []Turn    `yaml:"turns"`
 	// Conversations separate concurrent sessions: a request belongs to the first one with a
 	// When that holds, and each has its own sequence of turns. Turns answers other requests.

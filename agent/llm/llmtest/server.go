@@ -32,6 +32,7 @@ import (
 	"net"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 )
@@ -223,11 +224,19 @@ func (s *Server) fault(err error) {
 	s.faults = append(s.faults, err)
 }
 
+// asksTitle begins a request for the title of a change. It is outside of the conversation,
+// and most scripts are not about it.
+const asksTitle = "Write the title of this change"
+
 // take records r and returns the turn that answers it. The error is also sent to the
 // client.
 func (s *Server) take(r *Request) (*Turn, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if strings.HasPrefix(r.last().Content, asksTitle) {
+		r.Turn = -1
+		return &Turn{Say: s.script.Title}, nil
+	}
 	s.add(r)
 	t, err := s.find(r)
 	if err != nil {

@@ -60,6 +60,7 @@ func (e *Engine) get(ctx context.Context, image string, spec workspace.Spec) err
 							"its registry did not answer within %s: see that this machine reaches it, or name an image that is there",
 							spec.Patience,
 						),
+						spec.Image,
 					},
 				)
 			}
@@ -157,11 +158,17 @@ func (e *Engine) pull(ctx context.Context, image string, p *pull) error {
 	if err == nil {
 		return nil
 	}
-	return noImage{fmt.Errorf("pull image %s: %w: %s", image, err, remedy(image, err))}
+	return noImage{fmt.Errorf("pull image %s: %w: %s", image, err, remedy(image, err)), image}
 }
 
 // noImage is an error that matches [workspace.ErrNoImage].
-type noImage struct{ error }
+type noImage struct {
+	error
+	image string
+}
+
+// Image returns the name of the image.
+func (n noImage) Image() string { return n.image }
 
 // Is implements the interface used by [errors.Is].
 func (noImage) Is(target error) bool { return target == workspace.ErrNoImage }
@@ -218,7 +225,7 @@ func missingImage(image string) error {
 			image,
 		)
 	}
-	return noImage{fmt.Errorf("find image %s: it is not on this machine: %s", image, do)}
+	return noImage{fmt.Errorf("find image %s: it is not on this machine: %s", image, do), image}
 }
 
 // registryOf returns the registry of an image in docker's notation.

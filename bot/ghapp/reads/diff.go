@@ -104,6 +104,20 @@ func Compare(ctx context.Context, c *ghapp.Client, ref thread.Ref, base, head st
 	return filesOf(got.Files), nil
 }
 
+// Forward returns the changes from a commit to a later one. It reports false if head does
+// not contain base, as after a force push.
+func Forward(ctx context.Context, c *ghapp.Client, ref thread.Ref, base, head string) ([]File, bool, error) {
+	var got struct {
+		Files  []apiFile
+		Status string
+	}
+	ask := ghapp.Ask{Op: "compare commits", Thread: ref, Path: fmt.Sprintf("compare/%s...%s", base, head)}
+	if _, err := page(ctx, c, ask, &got); err != nil {
+		return nil, false, err
+	}
+	return filesOf(got.Files), got.Status == "ahead" || got.Status == "identical", nil
+}
+
 // apiFile is a file in the REST API.
 type apiFile struct {
 	Filename, Status, Patch string

@@ -1,0 +1,92 @@
+package review
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/handrail-bot/handrail/agent/session"
+)
+
+// A finding is followed to its lines through the changes between two commits.
+func TestFollow(t *testing.T) {
+	const patch = "@@ -2,3 +2,4 @@ x\n a\n-b\n+B\n+C\n c\n@@ -10,0 +12,2 @@\n+p\n+q\n@@ -20,2 +22,0 @@\n-r\n-s"
+	for name, tt := range map[string]struct{ line, end, wantLine, wantEnd int }{
+		"above":               {1, 0, 1, 0},
+		"context":             {2, 0, 2, 0},
+		"removed":             {3, 0, 0, 0},
+		"behind a hunk":       {4, 0, 5, 0},
+		"between":             {9, 0, 10, 0},
+		"before an insertion": {10, 0, 11, 0},
+		"behind an insertion": {11, 0, 14, 0},
+		"deleted":             {20, 21, 0, 0},
+		"behind all":          {30, 31, 31, 32},
+		"partly":              {2, 4, 2, 5},
+	} {
+		f := session.Finding{Path: "a.go", Line: tt.line, End: tt.end}
+		got := Follow(f, []Change{{From: "x.go", To: "x.go", Patch: "@@ -1 +1,9 @@"}, {From: "a.go", To: "b.go", Patch: patch}})
+		if got.Path != "b.go" || got.Line != tt.wantLine || got.End != tt.wantEnd {
+			t.Errorf("%s: %s:%d-%d, want %d-%d", name, got.Path, got.Line, got.End, tt.wantLine, tt.wantEnd)
+		}
+	}
+	f := session.Finding{Path: "c.go", Line: 7}
+	if got := Follow(f, nil); got != f {
+		t.Errorf("a file without changes: %+v", got)
+	}
+}
+
+// In one place a fault is one fault, however it is worded, and a line gets one comment.
+func TestSamePlace(t *testing.T) {
+	one := finding(5, "The sum is off by one")
+	other := finding(5, "Nobody counts what comes last")
+	if !Same(one, other) {
+		t.Error("other words on the same line count as another fault")
+	}
+	if far := finding(9, "Nobody counts what comes last"); Same(one, far) {
+		t.Error("other words on another line count as the same fault")
+	}
+	if gone := finding(0, "Nobody counts what comes last"); Same(one, gone) || Same(gone, finding(0, "x y z")) {
+		t.Error("a finding whose lines are gone is in a place")
+	}
+	r := compose(Input{Findings: []session.Finding{one, other}})
+	if len(r.All()) != 1 {
+		t.Errorf("the same lines are told %d times", len(r.All()))
+	}
+	r = compose(Input{Findings: []session.Finding{finding(3, "The sum is off by one", to(4)), finding(4, "Nobody counts what comes last")}})
+	if len(r.Comments) != 1 || len(r.Elsewhere) != 1 {
+		t.Errorf("the line gets %d comments, and the summary %d findings", len(r.Comments), len(r.Elsewhere))
+	}
+}
+
+// Findings below the wanted severity are not told.
+func TestLeastSeverity(t *testing.T) {
+	list := []session.Finding{finding(4, "Bad", high), finding(5, "Middling"), finding(22, "Worth a remark")}
+	list[2].Severity = session.Low
+	for least, want := range map[session.Severity]int{"": 3, session.Low: 3, session.Medium: 2, session.High: 1} {
+		if got := len(compose(Input{Findings: list, Least: least}).All()); got != want {
+			t.Errorf("%s: %d findings, want %d", least, got, want)
+		}
+	}
+}
+
+func TestStanding(t *testing.T) {
+	rows := []Row{
+		{Finding: finding(3, "Fixed | since"), Now: finding(0, ""), State: Fixed, At: 12},
+		{Finding: finding(5, "Wrong", high), Now: finding(8, ""), State: Open, At: 13},
+		{Finding: finding(6, "Doubtful", unsure), Now: finding(6, ""), State: Open},
+	}
+	got := Standing(rows, Input{}, "0123456789abcdef", "https://h/o/r", 7)
+	want := "**Review of this pull request** as of `0123456789`: 1 open, 1 not sure, 1 fixed\n\n| | finding | place |\n|---|---|---|\n" +
+		"| open | **High: Wrong.** | [a.go:8](https://h/o/r/pull/7#discussion_r13) |\n" +
+		"| not sure | **Medium, not sure: Doubtful.** | a.go:6 |\n" +
+		"| fixed | **Medium: Fixed \\| since.** | [a.go:3](https://h/o/r/pull/7#discussion_r12) |\n"
+	if got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	many := make([]Row, 300)
+	for i := range many {
+		many[i] = Row{Finding: finding(i+1, "Wrong"), Now: finding(i+1, ""), State: Open}
+	}
+	if text := Standing(many, Input{}, "c", "h", 1); strings.Count(text, "\n| open") != maxRows || !strings.Contains(text, "and 200 more") {
+		t.Error("the table is not cut")
+	}
+}

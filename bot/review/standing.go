@@ -1,0 +1,84 @@
+package review
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/policy/untrusted"
+)
+
+// FindingState is the state of a finding.
+type FindingState string
+
+// The states of findings.
+const (
+	Open     FindingState = "open"
+	Fixed    FindingState = "fixed"
+	Answered FindingState = "answered"
+	notSure  FindingState = "not sure"
+)
+
+// Row is a finding in the table of a pull request.
+type Row struct {
+	Finding session.Finding
+	Now     session.Finding // on its lines in the newest commit; without lines if they are gone
+	State   FindingState
+	At      int64 // id of its comment; 0 if it is new, or has none
+}
+
+// state returns the state to show.
+func (r Row) state() FindingState {
+	if r.State == Open && r.Finding.Unsure != "" {
+		return notSure
+	}
+	return r.State
+}
+
+// maxRows is the maximum number of findings in the table.
+const maxRows = 100
+
+// Standing returns the text of the one comment that lists the findings of a pull request, as
+// of a commit: the open ones first. home is the address of the repository.
+func Standing(rows []Row, in Input, commit, home string, number int) string {
+	order := []FindingState{Open, notSure, Fixed, Answered}
+	rows = slices.Clone(rows)
+	slices.SortStableFunc(rows, func(a, b Row) int {
+		by := cmp.Compare(slices.Index(order, a.state()), slices.Index(order, b.state()))
+		return cmp.Or(by, heavier(a.Finding, b.Finding))
+	})
+	count := map[FindingState]int{}
+	for _, r := range rows {
+		count[r.state()]++
+	}
+	var head []string
+	for _, s := range order {
+		if count[s] > 0 {
+			head = append(head, fmt.Sprintf("%d %s", count[s], s))
+		}
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "**Review of this pull request** as of `%.10s`: %s\n\n", commit, strings.Join(head, ", "))
+	b.WriteString("| | finding | place |\n|---|---|---|\n")
+	for i, r := range rows {
+		if i == maxRows {
+			fmt.Fprintf(&b, "\nand %d more.\n", len(rows)-i)
+			break
+		}
+		shown := r.Now
+		if shown.Line == 0 {
+			shown = r.Finding
+		}
+		at := strings.ReplaceAll(untrusted.EscapeLine(where(shown)), "|", "/")
+		if r.At != 0 {
+			at = fmt.Sprintf("[%s](%s/pull/%d#discussion_r%d)", at, home, number, r.At)
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", r.state(), strings.ReplaceAll(claim(r.Finding), "|", `\|`), at)
+	}
+	if told := in.Coverage(); told != "" {
+		b.WriteString("\n" + told + "\n")
+	}
+	return b.String()
+}
