@@ -47,7 +47,7 @@ func (b *Bot) priorityOf(text string) int {
 	if err != nil || len(cmds) == 0 {
 		return store.PriorityAnswer
 	}
-	return mostUrgent(b.rows, cmds)
+	return urgency(b.rows, cmds)
 }
 
 // MayAnswer reports whether an account may answer a request of a session now.

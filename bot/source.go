@@ -53,12 +53,12 @@ func sourceBy(event string, payload []byte, names []string) (store.Delivery, boo
 	if err != nil {
 		return src, true, nil //nolint:nilerr // it is told when its turn comes
 	}
-	src.Priority = mostUrgent(rows, cmds)
+	src.Priority = urgency(rows, cmds)
 	return src, true, nil
 }
 
-// mostUrgent returns the priority of the most urgent of the commands that are carried out.
-func mostUrgent(rows []row, cmds []command.Command) int {
+// urgency returns the priority of the most urgent of the commands that are carried out.
+func urgency(rows []row, cmds []command.Command) int {
 	priority := store.PriorityWork
 	for _, c := range cmds[:min(len(cmds), maxCommands)] {
 		if row, err := rowOf(rows, c); err == nil {

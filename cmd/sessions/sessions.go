@@ -3,6 +3,7 @@
 //
 //	sessions.go  the verbs, and those that move a log
 //	list.go      lists sessions
+//	show.go      shows one session, with its traces
 //	delete.go    deletes sessions
 //	place.go     locations of logs outside of a database
 package sessions
@@ -25,6 +26,7 @@ import (
 // Verbs are the commands of handrail sessions.
 type Verbs struct {
 	List   listCmd   `cmd:"" help:"List sessions, newest first: those of a server, of a repository, and of 'handrail run' on this machine."`
+	Show   showCmd   `cmd:"" help:"Show one session: its thread, branch, events, and the traces that a server with traces sent."`
 	Delete deleteCmd `cmd:"" help:"Delete sessions that are over, with their logs: of 'handrail run' on this machine, or of a server. Branches and texts on GitHub stay."`
 	Export exportCmd `cmd:"" help:"Write the log of a session to a file or a git ref."`
 	Import importCmd `cmd:"" help:"Store the log of a session from a file or a git ref."`
