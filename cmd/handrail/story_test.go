@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -184,7 +185,12 @@ func (s *story) until(words ...string) string {
 	defer cancel()
 	var found string
 	err := s.gh.Wait(ctx, func(gh *ghtest.Server) bool {
-		for _, c := range gh.Thread(s.issue).Comments {
+		at := gh.Thread(s.issue)
+		comments := at.Comments
+		if at.Pull != nil { // a request on a line is answered there
+			comments = slices.Concat(comments, at.Pull.Comments)
+		}
+		for _, c := range comments {
 			if c.Author == gh.App().Login && containsAllOf(c.Body, words) {
 				found = c.Body
 				return true
