@@ -149,7 +149,8 @@ func updateSession(ctx context.Context, q query, row *store.Session) error {
 	}
 	n, err := q.exec(
 		ctx,
-		`UPDATE sessions SET thread = ?, repo = ?, requester = ?, state = ?, pull = ?, branch = ?, version = ?, doc = ? WHERE id = ? AND version = ?`,
+		`UPDATE sessions SET thread = ?, repo = ?, requester = ?, state = ?, pull = ?, branch = ?, version = ?, doc = ?
+			WHERE id = ? AND version = ?`,
 		row.Thread,
 		row.Repo,
 		row.Requester,
