@@ -109,7 +109,7 @@ func TestModelDiesAtEveryToken(t *testing.T) {
 				if t.Failed() {
 					t.Fatal("without any death")
 				}
-				turn := all.bodies[len(all.bodies)-2].Bytes() // after it comes the last word
+				turn := all.bodies[len(all.bodies)-3].Bytes() // after it come the last word and the title
 				cuts := cutsOf(turn)
 				if len(cuts) < 20 {
 					t.Fatalf("only %d places to die at", len(cuts))
@@ -121,7 +121,7 @@ func TestModelDiesAtEveryToken(t *testing.T) {
 					}
 					b, shown := diesBench(t, wire, diesScript(native, n), http.DefaultTransport)
 					b.judgeDies(native, shown)
-					died += len(b.model.Requests()) - 2
+					died += len(b.model.Requests()) - 3
 					if t.Failed() {
 						t.Fatalf("died after %d bytes, at %q", n, turn[:n])
 					}
