@@ -18,7 +18,7 @@ func TestNoChangesAfterAnEarlierRequest(t *testing.T) {
 	b.append(session.NewEvent(session.TypeMessage, 0, session.Message{Author: "kim", Text: "fix b.txt too"}))
 	b.must(session.StatusNoChanges)
 	ends := events[session.Ended](b, session.TypeEnded)
-	want := "The model ended with a change that is not there: no file was changed for the last request. Earlier changes stay as they are."
+	want := "The model said that it was done, but no file was changed for the last request. Earlier changes stay as they are."
 	if got := ends[len(ends)-1].Outcome.Reason; got != want {
 		t.Errorf("ended because %q, want %q", got, want)
 	}

@@ -30,9 +30,9 @@ func (f *finisher) summarize(ctx context.Context, status session.Status, said st
 		}
 	}
 	if status == session.StatusNoChanges {
-		out.Reason = "The model ended with a change that is not there: no file was changed."
+		out.Reason = "The model said that it was done, but no file was changed."
 		if f.Published != f.Task.Base {
-			out.Reason = "The model ended with a change that is not there: no file was changed for the last request. Earlier changes stay as they are."
+			out.Reason = "The model said that it was done, but no file was changed for the last request. Earlier changes stay as they are."
 		}
 	}
 	return out
