@@ -159,7 +159,7 @@ func (o *DB) retry(read func() error) error {
 		if !gone && (!missing || !o.changed()) || try == tries {
 			return err
 		}
-		time.Sleep(time.Duration(try) * time.Millisecond) // the index of a new pack may not exist yet
+		<-time.After(time.Duration(try) * time.Millisecond) // the index of a new pack may not exist yet
 		o.open()
 	}
 }

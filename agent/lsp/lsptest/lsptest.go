@@ -166,16 +166,19 @@ func (s *Server) begin(ctx context.Context) {
 	if !s.lies(Busy) {
 		return
 	}
-	s.ready = time.Now().Add(300 * time.Millisecond)
+	s.ready = time.Now().Add(lateness)
 	say := func(kind string) {
 		_ = s.conn.Notify(ctx, "$/progress", map[string]any{"token": "index", "value": map[string]any{"kind": kind}})
 	}
 	say("begin")
 	s.timer.Go(func() {
-		time.Sleep(300 * time.Millisecond)
+		<-time.After(lateness)
 		say("end")
 	})
 }
+
+// lateness is the time that a server takes that is late or busy.
+const lateness = 300 * time.Millisecond
 
 // look reads the files of the root.
 func (s *Server) look() {
@@ -207,7 +210,7 @@ func (s *Server) push(ctx context.Context, path string, was doc) {
 	}
 	if s.lies(Late) {
 		s.timer.Go(func() {
-			time.Sleep(300 * time.Millisecond)
+			<-time.After(lateness)
 			send()
 		})
 		return

@@ -303,7 +303,8 @@ func (s *servers) everywhere(ctx context.Context, q workspace.CodeQuery) (worksp
 	x := question{servers: s, q: q}
 	x.out.Name = q.Name
 	// A server knows the index only after a document was opened, so a file with the word is opened.
-	matches, err := s.h.search(ctx, workspace.Query{Pattern: regexp.QuoteMeta(lastName(q.Name)), Regex: true, Max: maxMatches})
+	named := workspace.Query{Pattern: regexp.QuoteMeta(lastName(q.Name)), Regex: true, Max: maxMatches}
+	matches, err := s.h.search(ctx, named)
 	if err != nil {
 		return x.out, err
 	}
@@ -405,19 +406,19 @@ func (x *question) item(p lsp.Place, around int) workspace.CodeItem {
 // outsideSource reads a file of the standard library or of a module. The server is not trusted: only
 // source code of its languages is read for it.
 func outsideSource(name string, s lsp.Server) ([]byte, error) {
-	real, err := filepath.EvalSymlinks(name)
+	target, err := filepath.EvalSymlinks(name)
 	if err != nil {
 		return nil, err
 	}
 	for _, dir := range []string{"/proc", "/sys", "/dev"} {
-		if lsp.Within(dir, real) {
+		if lsp.Within(dir, target) {
 			return nil, os.ErrPermission
 		}
 	}
-	if !s.Serves(real) || !s.Serves(name) { //control:outside-is-source
+	if !s.Serves(target) || !s.Serves(name) { //control:outside-is-source
 		return nil, os.ErrPermission
 	}
-	f, err := os.Open(real)
+	f, err := os.Open(target)
 	if err != nil {
 		return nil, err
 	}

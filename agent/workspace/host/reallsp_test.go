@@ -37,8 +37,8 @@ func needServer(t testing.TB, name string) {
 	t.Skipf("%s is not on the PATH; make lsp installs it", name)
 }
 
-// real serves a directory with the environment of this process.
-func real(t testing.TB, dir string) *workspace.Workspace {
+// realServers serves a directory with the environment of this process.
+func realServers(t testing.TB, dir string) *workspace.Workspace {
 	t.Helper()
 	ours, theirs := net.Pipe()
 	ended := make(chan error, 1)
@@ -105,7 +105,7 @@ func TestColdServers(t *testing.T) {
 				}
 			}
 			slices.Sort(want)
-			ws := real(t, dir)
+			ws := realServers(t, dir)
 			a, err := ws.Code(t.Context(), workspace.CodeQuery{
 				Ask: workspace.AskReferences, Path: "a" + test.ext, Name: "Hub", Declaration: true, Max: 100,
 			})
@@ -260,7 +260,7 @@ func TestReferencesOfAModule(t *testing.T) {
 	all := typeCheck(t, dir)
 	slices.SortStableFunc(all, func(a, b symbol) int { return -cmp.Compare(len(a.uses), len(b.uses)) })
 	all = all[:min(len(all), 200)]
-	ws := real(t, dir)
+	ws := realServers(t, dir)
 	right, told := 0, 0
 	for _, s := range all {
 		a, err := ws.Code(t.Context(), workspace.CodeQuery{
@@ -289,7 +289,7 @@ func BenchmarkDefinition(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	ws := real(b, dir)
+	ws := realServers(b, dir)
 	ask := func() {
 		a, err := ws.Code(b.Context(), workspace.CodeQuery{
 			Ask: workspace.AskDefinition, Path: "agent/workspace/host/host.go", Name: "NewConn", Max: 10,

@@ -253,7 +253,7 @@ func TestServerEnds(t *testing.T) {
 		if time.Now().After(until) {
 			t.Fatalf("a server with too much memory: %+v", a)
 		}
-		time.Sleep(100 * time.Millisecond)
+		<-time.After(100 * time.Millisecond)
 	}
 }
 
