@@ -1,7 +1,9 @@
 package lsp_test
 
 import (
+	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -226,13 +228,27 @@ func TestFiles(t *testing.T) {
 }
 
 func TestLongMessage(t *testing.T) {
+	near, far := net.Pipe()
+	go func() { // a right answer, and 40 MiB of spaces
+		in := bufio.NewReader(far)
+		_, _ = in.ReadString('{') // the header
+		var request struct{ ID json.RawMessage }
+		_ = json.NewDecoder(io.MultiReader(strings.NewReader("{"), in)).Decode(&request)
+		go func() { _, _ = io.Copy(io.Discard, far) }()
+		answer := fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"capabilities":{}}%s}`, request.ID, strings.Repeat(" ", 40<<20))
+		_, _ = fmt.Fprintf(far, "Content-Length: %d\r\n\r\n%s", len(answer), answer)
+	}()
+	fake := lsp.Config{Root: "/", Server: lsp.Server{Name: "fake"}}
+	if _, err := lsp.Start(t.Context(), near, fake); err == nil {
+		t.Fatal("a message of 40 MiB was read")
+	}
 	for _, length := range []string{"-5", "99999999999"} {
 		near, far := net.Pipe()
 		go func() {
 			_, _ = far.Write([]byte("Content-Length: " + length + "\r\n\r\n"))
 			_, _ = io.Copy(io.Discard, far)
 		}()
-		if _, err := lsp.Start(t.Context(), near, lsp.Config{Root: "/", Server: lsp.Server{Name: "fake"}}); err == nil {
+		if _, err := lsp.Start(t.Context(), near, fake); err == nil {
 			t.Errorf("a message of %s bytes was read", length)
 		}
 	}

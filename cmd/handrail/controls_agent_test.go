@@ -256,7 +256,7 @@ var controlsOfAgent = []control{
 	{"wanted-again", "without 2", "./agent/project", "TestWantedLeftovers"},
 	{"language-servers-of-the-server", "value slices.Concat(server.LanguageServers, repo.LanguageServers)", "./policy", "TestLanguageServers"},
 	{"servers-edit-nothing", `value map[string]any{"applied": true}`, "./agent/lsp", "TestServersEditNothing"},
-	{"server-message-size", "false", "./agent/lsp", "TestLongMessage"},
+	{"server-message-size", "value size < 0", "./agent/lsp", "TestLongMessage"},
 	{"fresh-diagnostics", "true", "./agent/lsp", "TestFreshness"},
 	{"problem-in-the-text", "false", "./agent/lsp", "TestFreshness"},
 	{"server-restarts-once", "false", "./agent/workspace/host", "TestServerEnds"},
