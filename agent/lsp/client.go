@@ -54,6 +54,10 @@ type Client struct {
 	enc  encoding
 	caps capabilities
 
+	// order keeps the notifications about documents in the order of their versions. It is held
+	// while a notification is written, mu is not: a server may write before it reads.
+	order sync.Mutex
+
 	mu      sync.Mutex
 	docs    map[string]*document
 	pushed  map[string]pushed

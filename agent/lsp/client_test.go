@@ -8,8 +8,10 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/textproto"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -252,6 +254,53 @@ func TestLongMessage(t *testing.T) {
 			t.Errorf("a message of %s bytes was read", length)
 		}
 	}
+}
+
+// TestTalkativeServer: a server that writes much before it reads on stops no text.
+func TestTalkativeServer(t *testing.T) {
+	near, far := net.Pipe()
+	in, talks := bufio.NewReader(far), make(chan bool)
+	read := func() (id json.RawMessage) {
+		head, err := textproto.NewReader(in).ReadMIMEHeader()
+		n, _ := strconv.Atoi(head.Get("Content-Length"))
+		data := make([]byte, n)
+		if _, rerr := io.ReadFull(in, data); err != nil || rerr != nil {
+			return nil
+		}
+		var m struct{ ID json.RawMessage }
+		_ = json.Unmarshal(data, &m)
+		return m.ID
+	}
+	write := func(text string) { _, _ = fmt.Fprintf(far, "Content-Length: %d\r\n\r\n%s", len(text), text) }
+	go func() {
+		write(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"capabilities":{}}}`, read()))
+		read() // initialized
+		read() // the configuration
+		for i := range 100 {
+			write(`{"jsonrpc":"2.0","method":"textDocument/publishDiagnostics","params":{"uri":"file:///a.x","diagnostics":[]}}`)
+			if i == 0 {
+				close(talks)
+			}
+		}
+		_, _ = io.Copy(io.Discard, in)
+	}()
+	c, err := lsp.Start(t.Context(), near, lsp.Config{Root: "/", Server: lsp.Server{Name: "fake"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-talks
+	sent := make(chan error, 1)
+	go func() { sent <- c.Sync(context.WithoutCancel(t.Context()), "/b.x", make([]byte, 1<<20)) }()
+	select {
+	case err = <-sent:
+	case <-time.After(time.Minute):
+		err = errors.New("not sent in a minute")
+	}
+	if err != nil {
+		t.Error(err)
+	}
+	_ = far.Close()
+	c.Close()
 }
 
 // TestServersEditNothing: a server that asks for an edit is told that it was not made.

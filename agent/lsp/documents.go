@@ -16,42 +16,60 @@ type document struct {
 // Sync gives the server the present text of a file. It opens the document or, if the text
 // differs from the last one, changes it with a rising version.
 func (c *Client) Sync(ctx context.Context, path string, text []byte) error {
+	c.order.Lock()
+	defer c.order.Unlock()
+	method, params := c.sync(path, text)
+	if method == "" {
+		return nil
+	}
+	return c.rpc.Notify(ctx, method, params)
+}
+
+// sync records a text, and returns the notification that tells it.
+func (c *Client) sync(path string, text []byte) (method string, params map[string]any) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	d := c.docs[path]
 	if d == nil {
 		c.docs[path] = &document{text: bytes.Clone(text), version: 1}
-		return c.rpc.Notify(ctx, "textDocument/didOpen", map[string]any{"textDocument": map[string]any{
+		return "textDocument/didOpen", map[string]any{"textDocument": map[string]any{
 			"uri":        uriOf(path),
 			"languageId": c.cfg.Server.language(path),
 			"version":    1,
 			"text":       validText(text),
-		}})
+		}}
 	}
 	if bytes.Equal(d.text, text) {
-		return nil
+		return "", nil
 	}
 	d.text, d.version = bytes.Clone(text), d.version+1
-	return c.rpc.Notify(ctx, "textDocument/didChange", map[string]any{
+	return "textDocument/didChange", map[string]any{
 		"textDocument":   map[string]any{"uri": uriOf(path), "version": d.version},
 		"contentChanges": []any{map[string]any{"text": validText(text)}},
-	})
+	}
 }
 
 func validText(text []byte) string { return strings.ToValidUTF8(string(text), "\uFFFD") }
 
 // Forget closes a document that is gone.
 func (c *Client) Forget(ctx context.Context, path string) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	delete(c.pushed, path)
-	if c.docs[path] == nil {
+	c.order.Lock()
+	defer c.order.Unlock()
+	if !c.forget(path) {
 		return nil
 	}
-	delete(c.docs, path)
 	return c.rpc.Notify(ctx, "textDocument/didClose", map[string]any{
 		"textDocument": map[string]any{"uri": uriOf(path)},
 	})
+}
+
+func (c *Client) forget(path string) (wasOpen bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_, wasOpen = c.docs[path]
+	delete(c.pushed, path)
+	delete(c.docs, path)
+	return wasOpen
 }
 
 // Opened returns the paths of the open documents.

@@ -132,14 +132,18 @@ func (x *question) ask(ctx context.Context) error {
 	return err
 }
 
-// waitFirst waits before the first answer until the server has ended the work that it announced.
+// waitFirst waits before the first answer until the server has ended the work that it
+// announced. An answer during such work says so.
 func (x *question) waitFirst(ctx context.Context) {
 	x.v.mu.Lock()
-	waited := x.v.waited
+	within := readyTime
+	if x.v.waited {
+		within = time.Millisecond
+	}
 	x.v.waited = true
 	x.v.mu.Unlock()
-	if !waited && !x.client.Ready(ctx, readyTime) { //control:first-answer-waits
-		x.note("The language server %s is still indexing after %s, so the answer may be incomplete", x.v.Name, readyTime)
+	if !x.client.Ready(ctx, within) { //control:first-answer-waits
+		x.note("The language server %s is still indexing, so the answer may be incomplete", x.v.Name)
 	}
 }
 
