@@ -91,7 +91,7 @@ func (g *crashStage) actionWorld(t *testing.T, n uint64, left *atomic.Int64) *ac
 	name := fmt.Sprintf("action%d", g.told)
 	w.repo = "team/" + name
 	_, err := w.gh.AddRepo("team", name, ghtest.Source{Files: map[string]string{
-		"greet.sh": "echo Helo\n", "build/out": "old\n", "step.sh": "echo $1 >> " + w.record() + "\n",
+		"greet.sh": "echo Helo\n", "build/out": "old\n", ".github/agent.yml": eachEnd, "step.sh": "echo $1 >> " + w.record() + "\n",
 	}})
 	must(t, err)
 	w.gh.AddUser(action.Login, "write")

@@ -67,11 +67,11 @@ func (w *crashWorld) own(th ghtest.Thread, marker string) []ghtest.Comment {
 func (w *crashWorld) judgeThread(v *verdict) {
 	th := w.gh.Thread(w.issue)
 	progress := w.own(th, "progress-")
-	v.exactly("progress comments", len(progress), 1)
+	v.exactly("progress comments", len(progress), w.wishes(1, 2))
 	v.exactly("requests for approval", len(w.own(th, "ask-")), len(w.asks))
 	v.exactly("ends that are told", len(w.own(th, "final-")), w.wishes(1, 2))
 	away := min(1, len(w.own(th, "away-"))) // where GitHub often fails it may be said, once
-	v.exactly("comments of the bot", len(w.own(th, "")), 1+len(w.asks)+w.wishes(1, 2)+away)
+	v.exactly("comments of the bot", len(w.own(th, "")), len(w.asks)+w.wishes(2, 4)+away)
 	for _, c := range progress {
 		v.is("the state in the progress comment", strings.Contains(c.Body, "✅ **done**"), true)
 	}

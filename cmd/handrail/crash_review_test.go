@@ -77,7 +77,7 @@ func (g *crashStage) reviewWorld(t *testing.T, n int64) *crashWorld {
 	w := g.world(t, crashFaults(1))
 	w.repo += "-review"
 	_, err := w.gh.AddRepo("team", strings.TrimPrefix(w.repo, "team/"), ghtest.Source{Files: map[string]string{
-		"greet.sh": "echo Helo\n", "deploy/app.yaml": oldApp, ".github/agent.yml": byReview,
+		"greet.sh": "echo Helo\n", "deploy/app.yaml": oldApp, ".github/agent.yml": byReview + eachEnd,
 	}})
 	must(t, err)
 	w.at = n

@@ -35,6 +35,10 @@ var (
 	crashLimits = flag.Bool("crash.limits", false, "also 5 % secondary rate limits, which take a second each")
 )
 
+// eachEnd has each end of a run told in a comment of its own, which a kill must not lose or
+// repeat.
+const eachEnd = "comments: {after: 1ms}\n"
+
 // crashPatience is when a story counts as stuck. It is long, since it is no
 // measure of speed: a busy machine must not look like a lost delivery.
 const crashPatience = 2 * time.Minute
@@ -126,7 +130,7 @@ func (g *crashStage) world(t *testing.T, faults ghcheck.Faults) *crashWorld {
 	steps := filepath.Join(w.dir, "steps")
 	must(t, os.Mkdir(steps, 0o700))
 	_, err = w.gh.AddRepo("team", name, ghtest.Source{Files: map[string]string{
-		"greet.sh": "echo Helo\n", "build/out": "old\n", "step.sh": crashScript(steps),
+		"greet.sh": "echo Helo\n", "build/out": "old\n", "step.sh": crashScript(steps), ".github/agent.yml": eachEnd,
 	}})
 	must(t, err)
 	t.Cleanup(func() {
@@ -218,8 +222,12 @@ func (w *crashWorld) approveUntilDone(t *testing.T, restart func(), commits int)
 				}
 			}
 			p := w.own(th, "progress-")
-			return len(p) > 0 && strings.Contains(p[0].Body, "**done**") && strings.Contains(p[0].Body, "Pull request: #") &&
-				strings.Count(p[0].Body, "/commit/") >= commits
+			made := 0
+			for _, c := range p {
+				made += strings.Count(c.Body, "/commit/")
+			}
+			return made >= commits && strings.Contains(p[len(p)-1].Body, "**done**") &&
+				strings.Contains(p[len(p)-1].Body, "Pull request: #") && len(w.own(th, "final-")) >= len(p)
 		})
 		if fresh == "" {
 			return
