@@ -2,6 +2,7 @@ package config
 
 import (
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/handrail-bot/handrail/policy/secret"
@@ -18,9 +19,8 @@ func (m Metrics) check(bad *problems, taken ...string) {
 		return
 	}
 	bad.add("metrics.listen", checkListen(m.Listen))
-	for _, other := range taken {
-		bad.when(m.Listen == other && !strings.HasSuffix(other, ":0"), "metrics.listen", "%s is in use already; metrics have a port of their own", other) //control:metrics-own-port
-	}
+	same := slices.Contains(taken, m.Listen) && !strings.HasSuffix(m.Listen, ":0") //control:metrics-own-port
+	bad.when(same, "metrics.listen", "%s is in use already; metrics have a port of their own", m.Listen)
 }
 
 // Traces is `traces:` in the server's file.

@@ -4,7 +4,7 @@ package main
 var controlsOfBot = []control{
 	{"metrics-labels", "false", "./cmd/telemetry", "TestLabels"},
 	{"metrics-models", "false", "./cmd/telemetry", "TestLabels"},
-	{"metrics-own-port", "drop", "./cmd/config", "TestTelemetry"},
+	{"metrics-own-port", "value false", "./cmd/config", "TestTelemetry"},
 	{"traces-without-contents", "true", "./cmd/telemetry", "TestTraces"},
 	{"traces-redacted", "drop", "./cmd/telemetry", "TestTracesContent"},
 	{"dashboard-needs-login", "value viewer{ID: t.Account}, ok || true", "./bot/dashboard", "TestLogin"},

@@ -53,6 +53,7 @@ var effects = map[string]string{
 	"policy.pull_request.base": "serve_pull_config", "policy.pull_request.labels": "serve_pull_config", "policy.pull_request.reviewers": "serve_pull_config",
 	"policy.pull_request.team_reviewers": "serve_pull_config", "policy.pull_request.title": "serve_pull_config", "policy.pull_request.body": "serve_pull_config",
 	"policy.comments.progress": "serve_quiet", "policy.comments.end": "serve_quiet", "policy.comments.inline": "serve_review_again",
+	"policy.comments.after": "TestDue", "policy.comments.approval": "serve_quiet", "policy.comments.severity": "TestLeastSeverity",
 	"policy.triggers.labels": "serve_triggers", "policy.triggers.assignee": "serve_triggers", "policy.triggers.dispatch": "serve_triggers", "policy.triggers.review": "serve_triggers_review",
 	"policy.triggers.checks": "serve_ci_fix", "policy.ci_fix.attempts": "TestDecide", "policy.ci_fix.per_head": "TestDecide", "policy.ci_fix.wait": "TestWaits",
 	"policy.schedules.name": "serve_schedules", "policy.schedules.cron": "TestClock", "policy.schedules.on": "serve_schedules", "policy.schedules.kind": "serve_schedule_kinds", "policy.schedules.task": "serve_schedules",

@@ -28,6 +28,12 @@ var readers = map[string]string{
 	"cmd/action.Report":           "whether a run ended while this job worked",
 	"cmd/sessions.lastEnd":        "where a run ended, to look for its signature",
 	"cmd/sessions.sealedNote":     "how many contents are sealed",
+	"cmd/telemetry.TraceIDs":      "which runs there were, each with its trace",
+	"cmd/telemetry.wakesOf":       "which run goes on, and the one before it",
+	"cmd/telemetry.learn":         "the names of tools and models, to count their calls",
+	"cmd/telemetry.stored":        "what is counted",
+	"cmd/telemetry.requests":      "since when requests are open",
+	"cmd/telemetry.take":          "when a step of a run began and ended",
 }
 
 // TestOneFold: nothing but agent/session makes a state out of events.

@@ -225,13 +225,7 @@ func (r *serveRunner) run(ctx context.Context, w bot.Work) (session.Outcome, err
 		ApprovalFacts: func(ctx context.Context) ([]session.Fact, error) { return r.approvalFacts(ctx, w) },
 	})
 	if errors.Is(err, workspace.ErrNoImage) {
-		var image interface{ Image() string }
-		name := "that was asked for"
-		if errors.As(err, &image) {
-			name = image.Image()
-		}
-		r.log.ErrorContext(ctx, "no image for commands", "thread", w.Thread.Ref.Key(), "err", err)
-		err = fault.UserError{Text: render.NoImage(name)} //control:no-image-is-told
+		err = r.noImage(ctx, w, err)
 	}
 	away := &session.Away{}
 	if errors.As(err, &away) && away.For == session.PhaseWaitingModel {
@@ -243,6 +237,17 @@ func (r *serveRunner) run(ctx context.Context, w bot.Work) (session.Outcome, err
 		}
 	}
 	return out, err
+}
+
+// noImage tells the thread which image is missing, and the operator the cause.
+func (r *serveRunner) noImage(ctx context.Context, w bot.Work, err error) error {
+	r.log.ErrorContext(ctx, "no image for commands", "thread", w.Thread.Ref.Key(), "err", err)
+	var image interface{ Image() string }
+	name := "that was asked for"
+	if errors.As(err, &image) {
+		name = image.Image()
+	}
+	return fault.UserError{Text: render.NoImage(name)} //control:no-image-is-told
 }
 
 // queued tells how many sessions are before this one at the model.

@@ -190,16 +190,15 @@ func (d diagnoser) shown(ctx context.Context, list []workspace.FileProblems, sev
 	var b, why strings.Builder
 	n, over := 0, 0
 	for _, f := range list {
-		if f.State != "fresh" { //control:only-fresh-is-shown
-			f.Items = nil
+		if f.State != "fresh" {
 			if p, ok := d.parsed(ctx, f.Path); ok {
-				f.State, f.Source = "fresh", "its parser"
+				f.State, f.Source, f.Items = "fresh", "its parser", nil
 				if p != nil {
 					f.Items = []workspace.Problem{*p}
 				}
 			}
 		}
-		if f.State != "fresh" {
+		if f.State != "fresh" { //control:only-fresh-is-shown
 			fmt.Fprintf(&why, "[%s: no answer: %s.]\n", f.Path, f.Why)
 			continue
 		}
