@@ -41,7 +41,7 @@ func ProgressKey(id string) string { return "progress-" + id }
 // progressKey returns the write key of the progress comment of a session's present request.
 // A request that arrived before the end of the last one was shown goes on with its comment.
 func (l *Session) progressKey() string {
-	if v := l.State; v.Began.At > l.Data.Under && l.Data.Told.End == v.Began.After { //control:no-comment-left-running
+	if v := l.State; v.Began.At > l.Data.Under && l.Data.Told.End == v.Began.After {
 		l.Data.Under = v.Began.At
 	}
 	if l.Data.Under == 0 {

@@ -32,7 +32,6 @@ var controlsOfBot = []control{
 	{"permission-in-words", "value refused", "./bot/fault", "TestInWords"},
 	{"line-answer-alone", "value wr", "./cmd/handrail", "TestScripts/serve_line_comment"},
 	{"one-comment-a-request", "false", "./cmd/handrail", "TestScripts/serve_one_comment"},
-	{"no-comment-left-running", "value v.Began.At > l.Data.Under", "./bot", "TestAnotherMode"},
 	{"end-of-a-long-run", `value e.Progress == ""`, "./bot/approval", "TestDue"},
 	{"quiet-approval", "value true", "./cmd/handrail", "TestScripts/serve_quiet"},
 	{"taken-is-kept", "drop", "./cmd/handrail", "TestScripts/serve_approve_only"},
