@@ -124,10 +124,10 @@ func act(ctx context.Context, w *console, run action.Run) (err error) {
 		a.turns.Event(e)
 	}
 	opt.away, opt.fault = waits.Failed, func(err error) { a.fault = err }
-	if a.server, w, err = newParts(w, cfg, opt); err != nil {
+	if a.server, w, err = newParts(w, cfg, opt); err != nil { //nolint:contextcheck // traces last until closed
 		return err
 	}
-	defer func() { err = errors.Join(err, a.closeParts()) }()
+	defer func() { err = errors.Join(err, a.closeParts()) }() //nolint:contextcheck // closed after the context has ended
 	if a.state, err = run.State(func(ctx context.Context, owner string) (bool, error) {
 		return action.Away(ctx, a.Client, owner)
 	}); err != nil {

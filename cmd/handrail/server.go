@@ -110,10 +110,10 @@ type server struct {
 
 // newServer connects the parts. Nothing runs before start.
 func newServer(ctx context.Context, w *console, cfg config.Server, opt serverOptions) (s *server, err error) {
-	if s, w, err = newParts(w, cfg, opt); err != nil {
+	if s, w, err = newParts(w, cfg, opt); err != nil { //nolint:contextcheck // traces last until closed
 		return nil, err
 	}
-	defer func() {
+	defer func() { //nolint:contextcheck // closed after the context has ended
 		if err != nil {
 			err = errors.Join(err, s.closeParts())
 		}
@@ -410,7 +410,7 @@ func (s *server) start(ctx context.Context) error {
 		}
 	})
 	s.startLoops(ctx, keeper)
-	return errors.Join(s.startMetrics(), s.startPages())
+	return errors.Join(s.startMetrics(), s.startPages()) //nolint:contextcheck // metrics are served until the shutdown
 }
 
 // startLoops starts the loops that run beside the queue.
@@ -499,7 +499,7 @@ func (s *server) close(ctx context.Context) error {
 		errs = append(errs, s.pages.close(ctx), s.http.Shutdown(ctx), s.closeMetrics(ctx), s.queue.Drain(ctx))
 		s.wait.Wait()
 	}
-	return errors.Join(append(errs, s.closeParts())...)
+	return errors.Join(append(errs, s.closeParts())...) //nolint:contextcheck // closed after the context has ended
 }
 
 func (s *server) closeParts() error {

@@ -41,8 +41,8 @@ func (l *tracedLog) Events(ctx context.Context, after int64) ([]session.Event, e
 type spans struct {
 	traces *Traces
 	id     string
-	root   context.Context
-	begin  int64 // events up to this one belong to earlier runs
+	root   context.Context //nolint:containedctx // the parent of spans of events, which have no context
+	begin  int64           // events up to this one belong to earlier runs
 
 	mu    sync.Mutex
 	seq   int64

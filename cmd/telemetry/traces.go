@@ -102,7 +102,7 @@ func (t *Traces) Close(ctx context.Context) error {
 type reported struct {
 	sdk.SpanExporter
 	log   *slog.Logger
-	sends context.Context // ends with the traces
+	sends context.Context //nolint:containedctx // ends with the traces, unlike the context of a caller
 	stop  context.CancelFunc
 
 	mu   sync.Mutex
@@ -113,7 +113,7 @@ type reported struct {
 func (r *reported) ExportSpans(ctx context.Context, spans []sdk.ReadOnlySpan) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer context.AfterFunc(r.sends, cancel)()
+	defer context.AfterFunc(r.sends, cancel)() //nolint:contextcheck // the end of the traces ends a send
 	err := r.SpanExporter.ExportSpans(ctx, spans)
 	if err == nil || r.sends.Err() != nil {
 		return nil

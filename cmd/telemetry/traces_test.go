@@ -88,6 +88,7 @@ func runs(t *testing.T, tr *Traces) *kept {
 		ctx, log, end := tr.Run(t.Context(), task, k)
 		ask := llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Content: "the question with token-x"}}, MaxTokens: 100}
 		for range Model(spoken{}, nil, tr).Stream(ctx, ask) {
+			continue
 		}
 		for _, e := range events {
 			if err := log.Append(ctx, e); err != nil {
@@ -256,8 +257,10 @@ func TestFailedAnswer(t *testing.T) {
 	tr, _ := tracesTo(t, c.URL, nil)
 	ctx, _, end := tr.Run(t.Context(), session.Task{Session: "s1"}, &kept{})
 	for range Model(busy{}, nil, tr).Stream(ctx, llm.Request{}) {
+		continue
 	}
 	for range Model(busy{}, nil, tr).Stream(t.Context(), llm.Request{}) { // outside of a run
+		continue
 	}
 	end(session.Outcome{}, errors.New("words of an error"))
 	if err := tr.Close(t.Context()); err != nil {
@@ -287,7 +290,7 @@ func TestBadCollectors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	closed.Close()
+	_ = closed.Close()
 	release := make(chan struct{})
 	servers := map[string]http.HandlerFunc{
 		"refuses":      func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", http.StatusForbidden) },
@@ -313,6 +316,7 @@ func TestBadCollectors(t *testing.T) {
 			_, events, _ := tr.Run(ctx, task, &kept{})
 			for range 5000 { // more than the queue has room for
 				for range Model(spoken{}, nil, tr).Stream(ctx, llm.Request{}) {
+					continue
 				}
 			}
 			if err := events.Append(ctx, work()[:4]...); err != nil {
