@@ -291,7 +291,7 @@ func TestCommentToPullRequest(t *testing.T) {
 	s.say("you", "Could you look at this?\n\n/agent fix the greeting\n")
 	s.until("**done**", "#2", "+1 −1")
 	p := s.pull()
-	if !p.Pull.Draft || !strings.Contains(p.Body, "Fixes #1") || p.Title != "Delete build/out, update greet.sh" {
+	if !p.Pull.Draft || !strings.Contains(p.Body, "Fixes #1") || p.Title != "Update greet.sh" {
 		t.Errorf("pull request %q, draft %t:\n%s", p.Title, p.Pull.Draft, p.Body)
 	}
 	if got := s.file(p.Pull.HeadRef, "greet.sh"); got != "echo Hello\n" {
@@ -303,8 +303,8 @@ func TestCommentToPullRequest(t *testing.T) {
 	if r := s.gh.Thread(s.issue).Comments[0].Reactions; len(r) != 1 || r[0].Content != "eyes" {
 		t.Errorf("reactions %v, want one 👀", r)
 	}
-	if n := s.bot(); n != 2 {
-		t.Errorf("the bot wrote %d comments, want progress and end\n%s", n, s.thread())
+	if n := s.bot(); n != 1 {
+		t.Errorf("the bot wrote %d comments, want one that becomes the result\n%s", n, s.thread())
 	}
 	log, err := s.gh.Log(storyRepo, p.Pull.HeadSHA)
 	if err != nil {
