@@ -16,6 +16,7 @@ import (
 // pattern of its end, and the answers of the model until then.
 type threadBefore struct {
 	name, ask, until string
+	joins            bool // a further request goes on in the comment of the one before
 	turns            []string
 	then             string // further commands
 }
@@ -34,9 +35,9 @@ func threadsBefore() []threadBefore {
 	said := func(text string) string { return fmt.Sprintf("{say: %q}", text) }
 	return []threadBefore{
 		{name: "none"},
-		{name: "running", ask: "measure the build", until: `\brunning\b.*1 turn`, turns: []string{buildingCall}},
-		{name: "approval", ask: "clean up", until: "awaiting approval", turns: []string{cleaningCall}},
-		{name: "question", ask: "translate it", until: "awaiting answer", turns: []string{askingCall}},
+		{name: "running", joins: true, ask: "measure the build", until: `\brunning\b.*1 turn`, turns: []string{buildingCall}},
+		{name: "approval", joins: true, ask: "clean up", until: "awaiting approval", turns: []string{cleaningCall}},
+		{name: "question", joins: true, ask: "translate it", until: "awaiting answer", turns: []string{askingCall}},
 		{name: "done", ask: "fix the typo", until: `\*\*done\*\*`, turns: []string{editingCall, said("It was Heloo.")}},
 		{name: "answered", ask: "ask why it says Heloo", until: `\*\*answered\*\*`, turns: []string{said("It is a slip.")}},
 		{name: "reviewed", ask: "review it, please", until: `\*\*reviewed\*\*`, turns: []string{said("One slip is in it.")}},
@@ -55,7 +56,11 @@ func verbStory(before threadBefore, verb, end string) string {
 		fmt.Fprintf(&b, "comment kim 1 '/agent %s'\nuntil 1 '%s'\n", before.ask, before.until)
 	}
 	b.WriteString(before.then)
-	fmt.Fprintf(&b, "comment kim 1 '/agent %s'\nuntil 1 '(?s)/agent %s\\n.*What was asked for'\n", verb, verb)
+	where := `(?s)/agent ` + verb + `\n.*What was asked for`
+	if before.joins && verb != "plan" { // a plan is posted below in any case
+		where = `(?s)What was asked for.*/agent ` + verb + `\n`
+	}
+	fmt.Fprintf(&b, "comment kim 1 '/agent %s'\nuntil 1 '%s'\n", verb, where)
 	fmt.Fprintf(&b, "until 1 '\\*\\*%s\\*\\* · %s mode'\n", end, verb)
 	b.WriteString("-- repo/greet.sh --\necho Helo\n-- repo/build.sh --\nsleep 3\n-- repo/build/out --\n1\n")
 	b.WriteString("-- greet.sh --\necho Helo\necho Heloo\n")
