@@ -2,7 +2,7 @@
 // is a stream of bytes, and a document is a path with a text that the caller provides.
 //
 // Two contracts make its answers reliable. A [Diagnosis] says if it is about the text that
-// the server was last given; what is not fresh is not to be shown as true. And an answer across
+// the server was last given; others than fresh ones are not to be shown as true. And an answer across
 // files is asked for only after the server has ended its announced work, see
 // [Client.Ready]; the caller compares it with a search for the word.
 //
@@ -185,8 +185,10 @@ func (c *Client) call(ctx context.Context, method string, params, result any) er
 		if !errors.As(err, &e) || e.Code != contentModified && e.Code != serverCancelled || try > 8 {
 			return silence(ctx, err)
 		}
-		if err := pause(ctx, time.Duration(try)*50*time.Millisecond); err != nil {
-			return silence(ctx, err)
+		select {
+		case <-time.After(time.Duration(try) * 50 * time.Millisecond):
+		case <-ctx.Done():
+			return silence(ctx, ctx.Err())
 		}
 	}
 }
@@ -197,17 +199,6 @@ func silence(ctx context.Context, err error) error {
 		return fmt.Errorf("%w: %w", ErrSilent, err)
 	}
 	return err
-}
-
-func pause(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 type handlerFunc func(context.Context, *jsonrpc2.Request)

@@ -48,7 +48,7 @@ type wireDiagnostic struct {
 	Message  string          `json:"message"`
 }
 
-// Bounds of what is kept of a server's pushes.
+// Bounds of a server's pushes.
 const (
 	maxPushed = 2000 // files
 	maxItems  = 500  // problems of a file
@@ -136,7 +136,7 @@ func (c *Client) ask(ctx context.Context, path string, asked document) Diagnosis
 func (c *Client) diagnosis(d document, items []wireDiagnostic) Diagnosis {
 	out := Diagnosis{State: Fresh}
 	for _, i := range items {
-		line, ok := lineAt(d.text, i.Range.Start.Line)
+		line, ok := LineAt(d.text, i.Range.Start.Line)
 		if !ok { //control:problem-in-the-text
 			return Diagnosis{State: Settling, Why: "the language server speaks of lines that the file does not have"}
 		}

@@ -3,7 +3,6 @@ package lsp
 import (
 	"encoding/json"
 	"path/filepath"
-	"slices"
 	"strings"
 )
 
@@ -109,12 +108,14 @@ func (s Server) RootOf(workspace, file string, exists func(dir, name string) boo
 	return workspace
 }
 
-// Configured returns a server with the given command for files of the given extensions. One of a
-// known name keeps what is known of it.
+// Configured returns a server with the given command for files of the given extensions. A known
+// name brings its own values for the rest.
 func Configured(name string, argv, exts []string) Server {
 	s := Server{Name: name}
-	if i := slices.IndexFunc(Known(), func(k Server) bool { return k.Name == name }); i >= 0 {
-		s = Known()[i]
+	for _, k := range Known() {
+		if k.Name == name {
+			s = k
+		}
 	}
 	if len(argv) > 0 {
 		s.Argv = argv

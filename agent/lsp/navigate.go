@@ -48,7 +48,7 @@ func (c *Client) at(path string, p Position) map[string]any {
 	c.mu.Unlock()
 	var line []byte
 	if d != nil {
-		line, _ = lineAt(d.text, p.Line)
+		line, _ = LineAt(d.text, p.Line)
 	}
 	return map[string]any{
 		"textDocument": map[string]any{"uri": uriOf(path)},
@@ -105,7 +105,7 @@ type Symbol struct {
 
 // Position returns the place of a symbol's name in the text of its file.
 func (c *Client) Position(s Symbol, text []byte) Position {
-	line, _ := lineAt(text, s.Line)
+	line, _ := LineAt(text, s.Line)
 	return Position{s.Line, c.enc.byteAt(line, s.at.Character)}
 }
 

@@ -40,8 +40,8 @@ type span struct {
 // Position is a place in a text: the line, 0-based, and the byte in it.
 type Position struct{ Line, Byte int }
 
-// lineAt returns a line without its end. ok is false beyond the last one.
-func lineAt(text []byte, n int) (line []byte, ok bool) {
+// LineAt returns a line without its end. ok is false beyond the last one.
+func LineAt(text []byte, n int) (line []byte, ok bool) {
 	for range n {
 		i := bytes.IndexByte(text, '\n')
 		if i < 0 {

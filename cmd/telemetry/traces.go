@@ -162,14 +162,12 @@ func wakesOf(id string, events []session.Event) (now, before wake) {
 
 // TraceIDs returns the ids of the traces of a session with a log, the oldest first.
 func TraceIDs(id string, events []session.Event) (traces []string) {
-	from := 0
-	for i, e := range events {
-		if e.Type != session.TypeEnded {
-			continue
+	now := wake{Session: id}
+	for _, e := range events {
+		if e.Type == session.TypeEnded {
+			t, _ := now.ids()
+			traces, now.After = append(traces, hex.EncodeToString(t[:])), e.Seq
 		}
-		now, _ := wakesOf(id, events[:from])
-		t, _ := now.ids()
-		traces, from = append(traces, hex.EncodeToString(t[:])), i+1
 	}
 	return traces
 }

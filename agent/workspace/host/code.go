@@ -202,7 +202,7 @@ func (x *question) references(ctx context.Context, p lsp.Position) error {
 	if err != nil {
 		return err
 	}
-	line := lineOf(x.text, p.Line)
+	line, _ := lsp.LineAt(x.text, p.Line)
 	name := wordAt(line, p.Byte)
 	x.out.Name = name
 	also, err := x.missing(ctx, name, found)
@@ -399,7 +399,7 @@ func (x *question) item(p lsp.Place, around int) workspace.CodeItem {
 		return item
 	}
 	for n := max(p.Line-around, 0); n <= p.Line+around; n++ {
-		if line := lineOf(text, n); line != nil {
+		if line, ok := lsp.LineAt(text, n); ok {
 			shown := strings.ToValidUTF8(string(line[:min(len(line), 300)]), "\uFFFD")
 			item.Lines = append(item.Lines, workspace.MatchLine{N: n + 1, Text: shown, Hit: n == p.Line})
 		}
@@ -433,19 +433,6 @@ func outsideSource(name string, s lsp.Server) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, 4<<20))
 }
 
-// lineOf returns a line, 0-based, or nil if the text does not have it.
-func lineOf(text []byte, n int) []byte {
-	for range n {
-		i := bytes.IndexByte(text, '\n')
-		if i < 0 {
-			return nil
-		}
-		text = text[i+1:]
-	}
-	line, _, _ := bytes.Cut(text, []byte("\n"))
-	return bytes.TrimSuffix(append([]byte{}, line...), []byte("\r"))
-}
-
 // nameError says that a position does not exist.
 type nameError struct{ text string }
 
@@ -475,8 +462,9 @@ func lastName(name string) string {
 // positions finds the positions that a query means, best first: line and character; the name, near the
 // line; the first name of the line.
 func (x *question) positions(ctx context.Context) ([]lsp.Position, error) {
-	q, line := x.q, lineOf(x.text, max(x.q.Line-1, 0))
-	if q.Line > 0 && line == nil {
+	q := x.q
+	line, ok := lsp.LineAt(x.text, max(q.Line-1, 0))
+	if q.Line > 0 && !ok {
 		return nil, &nameError{fmt.Sprintf("%s has no line %d", x.rel(x.abs), q.Line)}
 	}
 	switch {

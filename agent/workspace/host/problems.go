@@ -167,7 +167,7 @@ func problemsOf(d lsp.Diagnosis, text []byte) (out []workspace.Problem) {
 }
 
 func textOf(text []byte, line int) string {
-	l := lineOf(text, line-1)
+	l, _ := lsp.LineAt(text, line-1)
 	return strings.ToValidUTF8(string(l[:min(len(l), 200)]), "\uFFFD")
 }
 
