@@ -29,17 +29,29 @@ func (c *chatCmd) Run(ctx context.Context, w *console) error {
 		return c.engine(ctx, w, s)
 	}
 	shows := terminal.Config{Out: w.out, Look: terminal.LookOf(w.raw), Yes: c.Yes, Brief: true, Log: w.logs}
-	if in, ok := w.in.(*os.File); ok && shows.Look.Live && terminal.IsPerson(in) {
+	if shows.Look.Live {
 		history := ""
 		if dir, err := local.Dir(); err == nil && os.MkdirAll(dir, 0o700) == nil {
 			history = filepath.Join(filepath.Dir(dir), "history")
 		}
-		logs := map[bool]*terminal.Log{true: w.logs}[terminal.IsPerson(os.Stderr)]
-		cfg.Editor = terminal.NewEditor(
-			terminal.EditorConfig{In: in, Out: w.raw, History: history, Complete: local.Complete, Log: logs},
-		)
+		cfg.Editor = w.editor(terminal.EditorConfig{History: history, Complete: local.Complete})
+	}
+	if cfg.Editor != nil {
 		cfg.In, shows.In = cfg.Editor, cfg.Editor // in a pipe each line is a request, never an answer
 	}
 	cfg.Term = terminal.New(shows)
 	return local.Run(ctx, cfg)
+}
+
+// editor returns an editor of lines if a user types at the terminal, and nil otherwise.
+func (w *console) editor(c terminal.EditorConfig) *terminal.Editor {
+	in, ok := w.in.(*os.File)
+	if !ok || !terminal.IsPerson(in) {
+		return nil
+	}
+	c.In, c.Out = in, w.raw
+	if terminal.IsPerson(os.Stderr) {
+		c.Log = w.logs
+	}
+	return terminal.NewEditor(c)
 }

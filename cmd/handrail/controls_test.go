@@ -103,6 +103,7 @@ var controls = slices.Concat(controlsOfAgent, controlsOfBot, controlsOfReview, c
 	{"policy-path-length", "without 3", "./policy", "TestEndlessNames"},
 	{"terminal-bar", "call EscapeVisible $1", "./cmd/terminal", "TestTerminalLinesAreItsOwn"},
 	{"terminal-wrap-bar", "false", "./cmd/terminal", "TestTerminalLinesAreItsOwn"},
+	{"terminal-markdown", "call EscapeLine $1", "./cmd/terminal", "TestMarkdownIsInert"},
 	{"terminal-dumb", "false", "./cmd/terminal", "TestLook"},
 	{"run-not-the-default", "false", "./cmd/handrail", "TestScripts/run_branches"},
 	{"run-not-checked-out", "false", "./cmd/handrail", "TestScripts/run_branches"},

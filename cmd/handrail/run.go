@@ -179,19 +179,29 @@ func (c *localFlags) hasModel(w *console) func(ctx context.Context, model string
 	}
 }
 
-// terminal returns the terminal of this process.
-func (c *localFlags) terminal(w *console) *terminal.Terminal {
-	return terminal.New(
-		terminal.Config{Out: w.out, Look: terminal.LookOf(w.raw), In: terminal.Lines(w.in, w.out), Yes: c.Yes, Log: w.logs},
-	)
-}
-
 // work runs a session until it ends or parks.
 func (c *localFlags) work(ctx context.Context, w *console, wish local.Wish) (err error) {
-	s, err := local.Open(ctx, c.terminal(w), wish)
+	shows := terminal.Config{
+		Out:  w.out,
+		Look: terminal.LookOf(w.raw),
+		In:   terminal.Lines(w.in, w.out),
+		Yes:  c.Yes,
+		Log:  w.logs,
+	}
+	var keys *terminal.Editor
+	if shows.Look.Live {
+		keys = w.editor(terminal.EditorConfig{})
+	}
+	if keys != nil {
+		ctx, keys.OnEnd = context.WithCancel(ctx) // Ctrl-C at a question
+		defer keys.OnEnd()
+		shows.In = keys
+	}
+	s, err := local.Open(ctx, terminal.New(shows), wish)
 	if err != nil {
 		return err
 	}
+	s.Listen(keys, nil)
 	defer func() { err = errors.Join(err, s.Close(context.WithoutCancel(ctx))) }()
 	e, end, err := c.engine(ctx, w, s)
 	if err != nil {

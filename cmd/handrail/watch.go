@@ -166,7 +166,7 @@ func (o *watched) command(ctx context.Context, order dashboard.Order) error {
 		return err
 	}
 	if len(cmds) == 0 {
-		o.desk.Answer(strings.TrimSpace(order.Text), state.Open())
+		return o.say(ctx, strings.TrimSpace(order.Text), state)
 	}
 	for _, c := range cmds {
 		switch c.Name {
@@ -178,8 +178,16 @@ func (o *watched) command(ctx context.Context, order dashboard.Order) error {
 				o.desk.Settle(session.Resolved{ID: id, Verdict: verdict, Reason: c.Text})
 			}
 		case command.Task:
-			o.desk.Answer(c.Text, state.Open())
+			err = errors.Join(err, o.say(ctx, c.Text, state))
 		}
 	}
-	return nil
+	return err
+}
+
+// say answers the open question; without one it is a message to the session.
+func (o *watched) say(ctx context.Context, text string, state *session.State) error {
+	if text == "" || o.desk.Answer(text, state.Open()) {
+		return nil
+	}
+	return o.session.Interject(ctx, local.Wish{Text: text})
 }

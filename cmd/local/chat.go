@@ -46,6 +46,7 @@ type chat struct {
 	end    func() error
 	mode   string // default for requests; empty means the session's own
 	images []session.Blob
+	next   []string // commands that were typed during the work
 	last   session.Outcome
 	failed bool // a line was invalid, or did not end well
 	quit   bool
@@ -93,6 +94,12 @@ func guarded(ctx context.Context) (context.Context, func()) {
 
 // line asks for the next line.
 func (c *chat) line(ctx context.Context) (string, error) {
+	if len(c.next) > 0 {
+		line := c.next[0]
+		c.next = c.next[1:]
+		c.Term.Say("%s%s", c.prompt(), untrusted.EscapeLine(line))
+		return line, nil
+	}
 	ctx, stop := guarded(ctx)
 	defer stop()
 	if c.Editor == nil {
@@ -196,6 +203,7 @@ func (c *chat) work(ctx context.Context, w Wish) error {
 			return notBegun{errors.Join(err, s.Close(context.WithoutCancel(ctx)))}
 		}
 		c.s, c.engine, c.end = s, e, end
+		s.Listen(c.Editor, c.typed)
 		c.Wish.Session = s.Task.Session
 	} else if err := c.s.addMessage(ctx, w); err != nil {
 		return err
@@ -208,6 +216,22 @@ func (c *chat) work(ctx context.Context, w Wish) error {
 	c.last, err = c.s.Work(ctx, c.engine)
 	c.failed = c.failed || err == nil && !Succeeded(c.last)
 	return err
+}
+
+// typed takes a line that is typed during the work: a request reaches the model before its
+// next turn, a command waits for the end of the work.
+func (c *chat) typed(ctx context.Context, line string) error {
+	_ = c.Editor.Remember(line) // best effort: without history the line can be typed again
+	if _, _, ok := lineCommand(line); ok {
+		c.next = append(c.next, line)
+		c.Term.Say("  (after the work; Ctrl-C ends the work)")
+		return nil
+	}
+	items, images, err := c.namedFiles(line)
+	if err != nil {
+		return err
+	}
+	return c.s.Interject(ctx, Wish{Text: line, Context: items, Images: images})
 }
 
 func (c *chat) close(ctx context.Context) error {

@@ -27,9 +27,9 @@ func chatCommands() []chatCommand {
 		{
 			"undo",
 			"[N]",
-			"undo the last step, or the last N",
+			"undo /apply, and then the last step, or the last N",
 			true,
-			func(c *chat, ctx context.Context, n string) error { return c.takeBack(ctx, session.Undo, n) },
+			(*chat).undo,
 		},
 		{
 			"redo",
@@ -120,7 +120,28 @@ func (c *chat) diff(ctx context.Context, _ string) error {
 }
 
 func (c *chat) apply(ctx context.Context, _ string) error {
-	return (&Apply{Session: c.Wish.Session}).Run(ctx, c.Console)
+	return (&Apply{Session: c.Wish.Session, undo: "/undo"}).Run(ctx, c.Console)
+}
+
+// undo reverts the session's change in the user's files if all of it is there, and its
+// last steps otherwise.
+func (c *chat) undo(ctx context.Context, n string) error {
+	r, err := Read(c.Wish.Session)
+	if err != nil {
+		return err
+	}
+	applied, err := r.applied()
+	if err != nil {
+		return err
+	}
+	if n != "" || applied == "" || applied != r.State.Published {
+		return c.takeBack(ctx, session.Undo, n)
+	}
+	if err := Unapply(ctx, c.Console.Out, c.Wish.Session, ""); err != nil {
+		return err
+	}
+	c.Term.Say("  /undo again undoes the last step on the branch, too")
+	return nil
 }
 
 func (c *chat) takeBack(ctx context.Context, do session.TakeBackKind, n string) error {

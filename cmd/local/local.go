@@ -17,6 +17,8 @@ import (
 	"os/user"
 	"path/filepath"
 	"strings"
+	"sync"
+	"sync/atomic"
 
 	"github.com/handrail-bot/handrail/agent"
 	"github.com/handrail-bot/handrail/agent/session"
@@ -74,6 +76,9 @@ type Session struct {
 	idle   bool // the session is done, and the wish adds nothing
 
 	watch *Watch // nil without a browser
+	keys  *terminal.Editor
+	typed func(ctx context.Context, line string) error
+	added atomic.Int64 // messages since the beginning of the run
 
 	published string // last commit of a session that goes on; "" for a new one
 }
@@ -327,6 +332,38 @@ type Engine struct {
 // Show shows the session in a browser from now on.
 func (s *Session) Show(w *Watch) { s.watch = w }
 
+// Listen takes the lines that are typed while the session works. do takes each; without
+// it, a line is a message to the session.
+func (s *Session) Listen(e *terminal.Editor, do func(ctx context.Context, line string) error) {
+	s.keys, s.typed = e, do
+	if do == nil {
+		s.typed = func(ctx context.Context, line string) error { return s.Interject(ctx, Wish{Text: line}) }
+	}
+}
+
+// Interject records a message to the session at work. The model reads it before its next
+// turn; an end that it does not know of is none.
+func (s *Session) Interject(ctx context.Context, w Wish) error {
+	s.added.Add(1)
+	m := session.Message{Text: w.Text, Images: w.Images, Context: w.Context}
+	return s.log.Append(ctx, session.NewEvent(session.TypeMessage, 0, m))
+}
+
+// listen begins to take lines, until the returned function is called.
+func (s *Session) listen(ctx context.Context) (stop func()) {
+	if s.keys == nil {
+		return func() {}
+	}
+	end := s.term.Listen(s.keys, func(line string) {
+		s.term.Say("> %s", untrusted.EscapeLine(line))
+		if err := s.typed(ctx, line); err != nil {
+			s.term.Say("! %s", untrusted.EscapeLine(err.Error()))
+		}
+	})
+	silent := context.AfterFunc(ctx, func() { s.term.Say("Stopping. Ctrl-C again ends it at once.") })
+	return sync.OnceFunc(func() { silent(); end() })
+}
+
 // Log returns the session's log.
 func (s *Session) Log() session.Log { return s.log }
 
@@ -364,17 +401,7 @@ func (s *Session) Work(ctx context.Context, e Engine) (session.Outcome, error) {
 	})
 	s.term.Begin(before)
 	defer s.term.End()
-	approver, shown := s.shown()
-	s.end, err = e.Run(ctx, work.Job{
-		Task:     s.Task,
-		RulesAt:  s.Task.Base,
-		Log:      s.log,
-		Repo:     s.repo,
-		Name:     filepath.Base(s.Task.Clone.Path),
-		Approver: approver,
-		Commits:  work.Commits{Author: agentFor(s.by), Committer: s.by},
-		Shown:    shown,
-	})
+	state, err := s.run(ctx, e)
 	s.term.End()
 	if err != nil {
 		return s.end, fmt.Errorf(
@@ -387,14 +414,6 @@ func (s *Session) Work(ctx context.Context, e Engine) (session.Outcome, error) {
 	if s.idle {
 		s.end.Turns, s.end.Wish = 0, "" // those of the run before
 	}
-	events, err := s.log.Events(context.WithoutCancel(ctx), 0)
-	if err != nil {
-		return s.end, err
-	}
-	state, err := session.Fold(events)
-	if err != nil {
-		return s.end, err
-	}
 	s.published, s.Task.Branch = state.Published, state.Branch
 	if s.end.Status == session.StatusInterrupted { // it recorded no end
 		s.end.Files, s.end.Commit = state.Files, state.Published
@@ -402,6 +421,41 @@ func (s *Session) Work(ctx context.Context, e Engine) (session.Outcome, error) {
 	s.term.LeftOut(state.LeftOut)
 	s.term.Outcome(s.Task, s.end)
 	return s.end, nil
+}
+
+// run has the engine work until it has answered all messages, or parks, and returns the
+// state.
+func (s *Session) run(ctx context.Context, e Engine) (state *session.State, err error) {
+	stop := s.listen(ctx)
+	defer func() { stop() }()
+	approver, shown := s.shown()
+	for {
+		s.added.Store(0)
+		s.end, err = e.Run(ctx, work.Job{
+			Task:     s.Task,
+			RulesAt:  s.Task.Base,
+			Log:      s.log,
+			Repo:     s.repo,
+			Name:     filepath.Base(s.Task.Clone.Path),
+			Approver: approver,
+			Commits:  work.Commits{Author: agentFor(s.by), Committer: s.by},
+			Shown:    shown,
+		})
+		if err != nil {
+			return nil, err
+		}
+		stop()
+		events, err := s.log.Events(context.WithoutCancel(ctx), 0)
+		if err != nil {
+			return nil, err
+		}
+		state, err = session.Fold(events)
+		late := err == nil && state.Unanswered() && s.added.Load() > 0
+		if !late || ctx.Err() != nil {
+			return state, err
+		}
+		stop = s.listen(ctx)
+	}
 }
 
 // Succeeded reports whether a run was successful.

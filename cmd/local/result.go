@@ -38,11 +38,13 @@ func (c *Diff) Run(ctx context.Context, w *door.Console) error {
 type Apply struct {
 	Session string `arg:"" optional:"" help:"Session of handrail run; the last one otherwise."`
 	Repo    string `type:"path" help:"The clone, if it is no longer the session's own."`
+
+	undo string // the command that reverts it; empty is handrail's own
 }
 
 // Run applies the change of a session to the checked out files.
 func (c *Apply) Run(ctx context.Context, w *door.Console) error {
-	return withResult(ctx, c.Session, c.Repo, func(r *result) error { return r.apply(ctx, w.Out) })
+	return withResult(ctx, c.Session, c.Repo, func(r *result) error { return r.apply(ctx, w.Out, c.undo) })
 }
 
 // Unapply reverts the change of a session in the checked out files.
@@ -96,7 +98,7 @@ func (r *result) patch(ctx context.Context, from string) (string, error) {
 	return text, err
 }
 
-func (r *result) apply(ctx context.Context, out io.Writer) error {
+func (r *result) apply(ctx context.Context, out io.Writer, undo string) error {
 	if r.bare != nil {
 		return r.bare
 	}
@@ -116,7 +118,7 @@ func (r *result) apply(ctx context.Context, out io.Writer) error {
 		}
 		err = r.tree.Apply(ctx, patch, false)
 		if err == nil {
-			return errors.Join(r.run.setApplied(r.run.State.Published), r.printApplied(ctx, out, from))
+			return errors.Join(r.run.setApplied(r.run.State.Published), r.printApplied(ctx, out, from, undo))
 		}
 		if !errors.As(err, new(*worktree.Conflict)) {
 			return err
@@ -168,7 +170,7 @@ func (r *result) unapply(ctx context.Context, out io.Writer) error {
 }
 
 // printApplied prints the applied files, and the command that reverts them.
-func (r *result) printApplied(ctx context.Context, out io.Writer, from string) error {
+func (r *result) printApplied(ctx context.Context, out io.Writer, from, undo string) error {
 	_, stats, err := r.repo.Diff(ctx, from, r.run.State.Published, gitops.DiffOptions{MaxBytes: 1})
 	if err != nil {
 		return err
@@ -182,7 +184,7 @@ func (r *result) printApplied(ctx context.Context, out io.Writer, from string) e
 		"Applied to your files in %s: %s\n  %s    undoes that\n",
 		r.tree.Dir(),
 		firstFiles(list),
-		terminal.Command("undo", r.run.ID, "--applied"),
+		cmp.Or(undo, terminal.Command("undo", r.run.ID, "--applied")),
 	)
 	return err
 }

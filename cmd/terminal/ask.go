@@ -244,7 +244,7 @@ func pathList(paths []string) string {
 
 func (t *Terminal) question(ctx context.Context, a session.Asked) (session.Resolved, error) {
 	l := t.screen.look
-	t.Say("\n%s\n%s", l.in(yellow, "❓ The agent asks:"), l.withBars(a.Display))
+	t.Say("\n%s\n%s", l.in(yellow, "❓ The agent asks:"), l.markdown(a.Display))
 	for i, c := range a.Choices {
 		t.Say("%s", l.line(fmt.Sprintf("  %d. %s", i+1, untrusted.EscapeLine(c))))
 	}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 
 	"golang.org/x/term"
 )
@@ -23,6 +24,8 @@ type Editor struct {
 	fresh   func() // recreates t
 	log     *Log
 	past    *history
+	reading sync.Mutex // one reads the keyboard: Line, or listen
+	begun   *begun
 	waiting chan read // result of a read that outlived its Line
 }
 
@@ -37,12 +40,12 @@ type EditorConfig struct {
 
 // NewEditor returns an editor.
 func NewEditor(c EditorConfig) *Editor {
-	e := &Editor{fd: int(c.In.Fd()), past: openPast(c.History), log: c.Log}
+	e := &Editor{fd: int(c.In.Fd()), past: openPast(c.History), log: c.Log, begun: &begun{Reader: c.In}}
 	e.fresh = func() {
 		e.t = term.NewTerminal(struct {
 			io.Reader
 			io.Writer
-		}{c.In, c.Out}, "")
+		}{e.begun, c.Out}, "")
 		e.t.History = e.past
 		e.t.AutoCompleteCallback = completer(c.Complete)
 	}
@@ -80,6 +83,8 @@ func (e *Editor) Line(ctx context.Context, prompt string) (string, error) {
 	if err := ctx.Err(); err != nil {
 		return "", err
 	}
+	e.reading.Lock()
+	defer e.reading.Unlock()
 	before, err := term.MakeRaw(e.fd)
 	if err != nil {
 		return "", fmt.Errorf("edit a line: %w", err)
@@ -103,6 +108,7 @@ func (e *Editor) Line(ctx context.Context, prompt string) (string, error) {
 	case r := <-e.waiting:
 		e.waiting = nil
 		e.t.SetBracketedPasteMode(false)
+		err := term.Restore(e.fd, before)
 		ended := errors.Is(r.err, io.EOF)
 		if ended {
 			e.fresh() // the old terminal would read the same key again
@@ -111,7 +117,7 @@ func (e *Editor) Line(ctx context.Context, prompt string) (string, error) {
 			e.OnEnd()
 			r.err = context.Canceled
 		}
-		return r.line, errors.Join(r.err, term.Restore(e.fd, before))
+		return r.line, errors.Join(r.err, err)
 	}
 }
 

@@ -52,7 +52,7 @@ func (t *Terminal) Outcome(task session.Task, out session.Outcome) {
 		t.Say("%s", l.withBars(out.Reason))
 	}
 	if out.Summary != "" && strings.TrimSpace(out.Summary) != t.said {
-		t.Say("%s", l.withBars(out.Summary))
+		t.Say("%s", l.markdown(out.Summary))
 	}
 	if out.Tests != "" {
 		t.Say("%s", l.item("Seen by Handrail: ", out.Tests))

@@ -77,6 +77,15 @@ func (l Look) fit(s string, more int) string {
 	return s
 }
 
+// typing shows the end of a line that is being typed.
+func (l Look) typing(s string) string {
+	s = untrusted.EscapeLine(s)
+	if over := ansi.StringWidth(s) + 5 - l.Width; l.Width > 0 && over > 0 {
+		s = "…" + ansi.TruncateLeft(s, over+1, "")
+	}
+	return l.in(bold, "> ") + s + l.in(dim, "▏")
+}
+
 // bar is the prefix of each line of foreign text.
 const bar = "  │ "
 

@@ -127,6 +127,9 @@ func (t *Terminal) now() (out []string) {
 	if t.view.Tokens > 0 {
 		status += fmt.Sprintf(" · %s tokens", tokens(t.view.Tokens))
 	}
+	if t.screen.listens {
+		status += " · type to add a request"
+	}
 	return append(out, l.line(l.in(dim, status+" · Ctrl-C parks the session")))
 }
 

@@ -16,11 +16,13 @@ type screen struct {
 	// now returns the live lines; the caller holds mu. If nil, there are none.
 	now func() []string
 
-	mu    sync.Mutex
-	drawn int  // number of live lines on the screen
-	held  bool // a prompt is open; nothing is drawn
-	stop  chan struct{}
-	ended chan struct{}
+	mu      sync.Mutex
+	drawn   int    // number of live lines on the screen
+	held    bool   // a prompt is open; nothing is drawn
+	listens bool   // lines may be typed
+	typed   string // the beginning of a line that is being typed; it stands below the live lines
+	stop    chan struct{}
+	ended   chan struct{}
 }
 
 // tick is the time between redraws of the live lines.
@@ -70,6 +72,13 @@ func (s *screen) hold(yes bool) {
 	s.held = yes
 }
 
+// listening notes whether lines may be typed.
+func (s *screen) listening(yes bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.listens, s.typed = yes, ""
+}
+
 // print prints permanent lines.
 func (s *screen) print(lines ...string) {
 	s.mu.Lock()
@@ -93,6 +102,9 @@ func (s *screen) draw() {
 	}
 	text := s.clear()
 	lines := s.now()
+	if s.typed != "" {
+		lines = append(lines, s.look.typing(s.typed))
+	}
 	for _, line := range lines {
 		text += line + "\n"
 	}

@@ -106,6 +106,31 @@ func (t *Terminal) Begin(before []session.Event) {
 	t.screen.begin()
 }
 
+// Listen calls typed with each line that is typed while the terminal has live lines, one at
+// a time. The line stands below them as it grows. stop ends that.
+func (t *Terminal) Listen(e *Editor, typed func(line string)) (stop func()) {
+	s := t.screen
+	if e == nil || !s.look.Live {
+		return func() {}
+	}
+	end, err := e.listen(func(line string) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.typed = line
+		if s.stop != nil {
+			s.draw()
+		}
+	}, typed)
+	if err != nil { // no keyboard: the work goes on without
+		return func() {}
+	}
+	s.listening(true)
+	return func() {
+		end()
+		s.listening(false)
+	}
+}
+
 // End removes the live lines.
 func (t *Terminal) End() { t.screen.end() }
 
@@ -251,7 +276,7 @@ func (t *Terminal) answer(a *session.Answer) (out []string) {
 	}
 	t.said = strings.TrimSpace(a.Content)
 	if a.Content != "" {
-		out = append(out, l.withBars(a.Content))
+		out = append(out, l.markdown(a.Content))
 	}
 	for _, why := range a.Errors {
 		out = append(
