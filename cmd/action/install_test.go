@@ -43,34 +43,101 @@ func TestInstall(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, tt := range []struct{ version, sum, says string }{
-		{"v1.2.0", "", ""},
-		{"v1.2.0", sum, ""},
-		{"v1.2.0", strings.Repeat("0", 64), "it is not run"},
-		{"v1.3.0", "", "do not name"},
-		{"v9.9.9", "", "cannot fetch"},
-		{"v1.2.0;touch x", "", "is not a release"},
-		{"$(touch x)", "", "is not a release"},
+	repo, commit, old := tagged(t)
+	source := buildable(t)
+	const builds = "::warning::"
+	for _, tt := range []struct{ version, ref, sum, says, runs string }{
+		{version: "v1.2.0", runs: "it runs"},
+		{version: "v1.2.0", sum: sum, runs: "it runs"},
+		{version: "v1.2.0", sum: strings.Repeat("0", 64), says: "it is not run"},
+		{version: "v1.3.0", says: "do not name"},
+		{version: "v9.9.9", says: "cannot fetch"},
+		{version: "v1.2.0;touch x", says: "is not a release"},
+		{version: "$(touch x)", says: "is not a release"},
+		{version: "source", ref: "v1.2.0", runs: "built"},
+		{version: "auto", ref: "v1.2.0", runs: "it runs"},
+		{version: "auto", ref: "v1", runs: "it runs"},
+		{version: "auto", ref: commit, runs: "it runs"},
+		{version: "auto", ref: "v1", sum: strings.Repeat("0", 64), says: "it is not run"},
+		{version: "auto", runs: "built"},
+		{version: "auto", ref: "main", says: builds + "no release is at main", runs: "built"},
+		{version: "auto", ref: "v2", says: builds + "no release is at v2", runs: "built"},
+		{version: "auto", ref: "v1.0.0", says: builds + "cannot fetch handrail_1.0.0_", runs: "built"},
+		{version: "auto", ref: old, says: builds + "cannot fetch", runs: "built"},
+		{version: "auto", ref: "--upload-pack=touch x", says: builds, runs: "built"},
 	} {
 		dir := t.TempDir()
 		c := exec.CommandContext(t.Context(), script)
 		c.Dir = dir
-		c.Env = append(os.Environ(), "RUNNER_TEMP="+dir, "GITHUB_OUTPUT="+filepath.Join(dir, "out"), "VERSION="+tt.version, "SHA256="+tt.sum, "RELEASES_URL="+web.URL, "SOURCE=")
+		c.Env = append(
+			os.Environ(),
+			"RUNNER_TEMP="+dir,
+			"GITHUB_OUTPUT="+filepath.Join(dir, "out"),
+			"VERSION="+tt.version,
+			"REF="+tt.ref,
+			"REPOSITORY="+repo,
+			"SHA256="+tt.sum,
+			"RELEASES_URL="+web.URL,
+			"SOURCE="+source,
+		)
 		said, err := c.CombinedOutput()
-		if (err == nil) != (tt.says == "") || !strings.Contains(string(said), tt.says) {
-			t.Errorf("%q with %q: %v: %s", tt.version, tt.sum, err, said)
+		if (err == nil) != (tt.runs != "") || !strings.Contains(string(said), tt.says) || tt.says == "" && strings.Contains(string(said), "::") {
+			t.Errorf("%q at %q with %q: %v: %s", tt.version, tt.ref, tt.sum, err, said)
 		}
 		if _, err := os.Stat(filepath.Join(dir, "x")); err == nil {
-			t.Errorf("%q was run as a command", tt.version)
+			t.Errorf("%q at %q was run as a command", tt.version, tt.ref)
 		}
-		if tt.says != "" {
+		if tt.runs == "" {
 			continue
 		}
 		program := strings.TrimSpace(outputs(t, filepath.Join(dir, "out"))["program"])
-		if got, err := exec.CommandContext(t.Context(), program).Output(); err != nil || string(got) != "it runs\n" {
-			t.Errorf("%s: %q, %v", program, got, err)
+		if got, err := exec.CommandContext(t.Context(), program).Output(); err != nil || string(got) != tt.runs+"\n" {
+			t.Errorf("%q at %q: %s: %q, %v", tt.version, tt.ref, program, got, err)
 		}
 	}
+}
+
+// tagged is a repository with the tags v1.2.0 and v1 at its newest commit, one of them
+// annotated, and v1.0.0 at the one before.
+func tagged(t *testing.T) (dir, commit, old string) {
+	t.Helper()
+	dir = t.TempDir()
+	git := func(args ...string) string {
+		c := exec.CommandContext(t.Context(), "git", append([]string{"-C", dir, "-c", "user.name=a", "-c", "user.email=a@example.org"}, args...)...)
+		out, err := c.CombinedOutput()
+		if err != nil {
+			t.Fatalf("git %s: %v: %s", args, err, out)
+		}
+		return strings.TrimSpace(string(out))
+	}
+	git("init", "-q", "-b", "main")
+	git("commit", "-q", "--allow-empty", "-m", "one")
+	git("tag", "v1.0.0")
+	old = git("rev-parse", "HEAD")
+	git("commit", "-q", "--allow-empty", "-m", "two")
+	git("tag", "-a", "-m", "two", "v1.2.0")
+	git("tag", "v1")
+	commit = git("rev-parse", "HEAD")
+	git("commit", "-q", "--allow-empty", "-m", "three")
+	return dir, commit, old
+}
+
+// buildable is a checkout whose program says that it was built.
+func buildable(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"go.mod":               "module example.org/built\n\ngo 1.26\n",
+		"cmd/handrail/main.go": "package main\n\nimport \"fmt\"\n\nfunc main() { fmt.Println(\"built\") }\n",
+	} {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
 }
 
 // release is an archive with a program.
