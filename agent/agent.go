@@ -176,6 +176,9 @@ type Config struct {
 	// called from one goroutine and must not block.
 	OnEvent func(session.Event)
 	OnLive  func(Live)
+	// OnCall is called with a function that ends the call that begins, and with nil behind it;
+	// the session goes on. The function may be called from any goroutine, also late and twice.
+	OnCall func(end func())
 
 	// Form is the operator's choice of the answer form. The zero value lets the agent choose,
 	// by Forms and by the capabilities that the model's server reports.

@@ -66,6 +66,16 @@ func (t *conversation) message(e session.Event, p *session.Message, say string) 
 	}
 }
 
+// answer adds an answer. Words of the user that arrived meanwhile come behind it: the model
+// did not know them, and what it was sent stays a prefix of what it is sent next.
+func (t *conversation) answer(a entry) {
+	at := len(t.entries)
+	for a.answer.Seen > 0 && at > 0 && t.entries[at-1].person && t.entries[at-1].seq > a.answer.Seen {
+		at--
+	}
+	t.entries = slices.Insert(t.entries, at, a)
+}
+
 func (t *conversation) note(e session.Event, p *session.Note) {
 	switch {
 	case p.Kind == session.NoteContext:

@@ -181,7 +181,7 @@ func (h *history) answered(e session.Event, p *session.Answer) {
 	h.notes.Hear(p.Content)
 	h.habits.AddAnswer(p)
 	h.claims.answered(p)
-	h.talk.entries = append(h.talk.entries, entry{seq: e.Seq, answer: p, calls: h.Last})
+	h.talk.answer(entry{seq: e.Seq, answer: p, calls: h.Last})
 }
 
 // noteDecision notes the decision of an approver.

@@ -77,6 +77,7 @@ func newRun(a *Agent, j *journal) *run {
 			gate:     g,
 			saves:    cfg.Checkpoints,
 			problems: cfg.Problems,
+			onCall:   cfg.OnCall,
 			now:      cfg.Now,
 			shrinker: shrink,
 			tasks:    &delegate{journal: j, agent: a, gate: g, meter: meter},
@@ -238,7 +239,10 @@ func (r *run) ask(ctx context.Context) (session.Answer, error) {
 			return session.Answer{}, err
 		}
 	}
-	return r.model.answer(ctx, r.requests.build())
+	seen := r.Seq
+	answer, err := r.model.answer(ctx, r.requests.build())
+	answer.Seen = seen
+	return answer, err
 }
 
 // modelFailed decides how the session continues after a failure of the model: with text

@@ -23,6 +23,7 @@ type callRunner struct {
 	tasks    *delegate
 	reminder *reminder
 	problems Problems
+	onCall   func(end func())
 	now      func() time.Time
 }
 
@@ -194,7 +195,7 @@ func (r *callRunner) execute(ctx context.Context, c *session.CallState, ru rulin
 		return nil, nil // the approval was withdrawn before the start: look again
 	}
 	begin := r.now()
-	res, err := r.gate.carryOut(tools.WithRoom(ctx, r.shrinker.share()), c.Call, ru)
+	res, err := r.carryOut(ctx, c, ru)
 	if err != nil &&
 		(errors.Is(err, workspace.ErrGone) || errors.Is(err, workspace.ErrFull) || errors.As(err, new(*session.Away)) ||
 			ctx.Err() != nil) {
@@ -225,7 +226,10 @@ func (r *callRunner) execute(ctx context.Context, c *session.CallState, ru rulin
 		Handle:   res.Handle,
 		Output:   res.Output,
 	}
-	if err != nil {
+	switch {
+	case errors.Is(err, errEnded):
+		out.Content, out.Class = err.Error(), session.ClassPermission
+	case err != nil:
 		out.Content, out.Mistake = r.withRegion(ctx, c, err.Error()), true
 		out.Class = tools.ClassOf(err, r.gate.tools.Spec(c.Name))
 	}
@@ -267,6 +271,24 @@ func (r *callRunner) execute(ctx context.Context, c *session.CallState, ru rulin
 		}
 	}
 	return nil, r.record(ctx, events...)
+}
+
+// errEnded is the result of a call that the user ended.
+var errEnded = errors.New("the user ended this call, and wants the work to go on without it")
+
+// carryOut runs a call, which the user can end.
+func (r *callRunner) carryOut(ctx context.Context, c *session.CallState, ru ruling) (tools.Result, error) {
+	here, end := context.WithCancel(ctx)
+	defer end()
+	if r.onCall != nil {
+		r.onCall(end)
+		defer r.onCall(nil)
+	}
+	res, err := r.gate.carryOut(tools.WithRoom(here, r.shrinker.share()), c.Call, ru)
+	if err != nil && here.Err() != nil && ctx.Err() == nil {
+		err = errEnded
+	}
+	return res, err
 }
 
 // start records that a call begins.

@@ -224,6 +224,7 @@ type Answer struct {
 	Errors         []string `json:"errors,omitempty"`       // descriptions of calls that could not be parsed
 	Lost           string   `json:"lost,omitempty"`         // kind of the missing part: [LostCall] and its like
 	Complete       bool     `json:"complete,omitempty"`     // the model declared the task done
+	Seen           int64    `json:"seen,omitempty"`         // Seq of the last event before the request; old logs lack it
 	PromptBytes    int      `json:"prompt_bytes,omitempty"` // size of the request, to calibrate the server's token count
 	PromptTokens   int      `json:"prompt_tokens,omitempty"`
 	AnswerTokens   int      `json:"answer_tokens,omitempty"`

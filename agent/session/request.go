@@ -24,6 +24,15 @@ func isRequest(payload any) bool {
 	return false
 }
 
+// seen returns the Seq of the last event that the model knew of. Words that arrive while
+// it answers come before the answer in the log, and are not answered by it.
+func (a *Answer) seen(e Event) int64 {
+	if a.Seen > 0 {
+		return a.Seen
+	}
+	return e.Seq
+}
+
 // Unanswered reports whether the model has not answered since the newest request. Such a
 // session cannot finish.
 func (s *State) Unanswered() bool { return s.requested > s.answered }
@@ -46,7 +55,7 @@ func EarlyEnds(events []Event) (found []string, err error) {
 		}
 		switch p := payload.(type) {
 		case *Answer:
-			answer = e.Seq
+			answer = p.seen(e)
 		case *Ended:
 			if p.Outcome.Status.finished() && answer < request {
 				found = append(found, fmt.Sprintf("event %d: %q ends the request in event %d, which the model has not answered",

@@ -155,7 +155,7 @@ func (s *State) Take(e Event, payload any) {
 		s.beginRequest(e, p)
 		s.message(p)
 	case *Answer:
-		s.Turns, s.answered = e.Turn, e.Seq
+		s.Turns, s.answered = e.Turn, p.seen(e) //control:words-during-an-answer
 		s.Tokens += p.PromptTokens + p.AnswerTokens
 		s.addAnswer(e.Turn, p)
 	case *Asked, *Decision, *Resolved, *Started, *Result, *Checkpoint:

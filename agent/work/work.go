@@ -163,12 +163,14 @@ type Job struct {
 
 // Shown has handlers for the progress of a job; each may be nil. OnOutput is called on
 // new output of the running call; last returns its last line, at any later time.
-// OnSetup reports the progress of the workspace's set-up.
+// OnSetup reports the progress of the workspace's set-up. OnCall is called with a function
+// that ends the call that begins, and with nil behind it.
 type Shown struct {
 	OnEvent  func(session.Event)
 	OnLive   func(agent.Live)
 	OnOutput func(last func() string)
 	OnSetup  func(how string)
+	OnCall   func(end func())
 }
 
 // Commits describes the commits of a job.
@@ -348,6 +350,7 @@ func (e *Engine) agent(
 	}
 	cfg.Approver, cfg.Checkpoints, cfg.Proposer = j.Approver, saves, e.proposer(j, saves)
 	cfg.Provide, cfg.Inbox, cfg.OnEvent, cfg.OnLive = provide(ws, j), j.Inbox, j.OnEvent, j.live(cfg.Redactor)
+	cfg.OnCall = j.OnCall
 	if j.RulesAt != "" {
 		cfg.PlaceRules = (&project.Rules{Files: j.base(ws)}).At
 	}

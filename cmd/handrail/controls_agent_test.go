@@ -186,6 +186,7 @@ var controlsOfAgent = []control{
 	{"unread-is-told", "drop", "./agent", "TestReadingEnds"},
 	{"reading-begins-anew", "value s.Over() || err == nil && m.ReadOnly() && false", "./agent", "TestReadingBeginsAnew"},
 	{"end-of-the-newest-request", "value false", "./agent", "TestEndOfTheNewestRequest"},
+	{"words-during-an-answer", "call seen e.Seq", "./agent", "TestWordsDuringAnAnswer"},
 	{"answered-is-not-done", "false", "./agent", "TestReasonForNoChange"},
 	{"files-are-the-diff", "drop", "./agent/work", "TestFilesAreTheDiff"},
 	{"changed-back-is-no-change", "value len(f.Checkpoints) > 0 || f.claims.handedOver", "./agent", "TestWordsAreNoWork"},

@@ -111,6 +111,7 @@ func (c *chat) help(context.Context, string) error {
 	for _, m := range policy.Modes() {
 		c.Term.Say("  %-19s %s", "/"+m.Name+" [WORDS]", m.Description)
 	}
+	c.Term.Say("  %-19s %s", endCall, "while a tool runs: end that call alone")
 	c.Term.Say("A mode with words is for these alone, and without for all later requests. Ctrl-C ends the request.")
 	return nil
 }

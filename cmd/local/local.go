@@ -78,7 +78,8 @@ type Session struct {
 	watch *Watch // nil without a browser
 	keys  *terminal.Editor
 	typed func(ctx context.Context, line string) error
-	added atomic.Int64 // messages since the beginning of the run
+	added atomic.Int64           // messages since the beginning of the run
+	call  atomic.Pointer[func()] // ends the running call; nil without one
 
 	published string // last commit of a session that goes on; "" for a new one
 }
@@ -349,6 +350,19 @@ func (s *Session) Interject(ctx context.Context, w Wish) error {
 	return s.log.Append(ctx, session.NewEvent(session.TypeMessage, 0, m))
 }
 
+// endCall is the line that ends the running call of a tool.
+const endCall = "/skip"
+
+// skip ends the running call of a tool; the session goes on.
+func (s *Session) skip() error {
+	end := s.call.Load()
+	if end == nil {
+		return door.Usage("no call of a tool is running; Ctrl-C ends the work")
+	}
+	(*end)()
+	return nil
+}
+
 // listen begins to take lines, until the returned function is called.
 func (s *Session) listen(ctx context.Context) (stop func()) {
 	if s.keys == nil {
@@ -356,7 +370,11 @@ func (s *Session) listen(ctx context.Context) (stop func()) {
 	}
 	end := s.term.Listen(s.keys, func(line string) {
 		s.term.Say("> %s", untrusted.EscapeLine(line))
-		if err := s.typed(ctx, line); err != nil {
+		do := s.typed
+		if line == endCall {
+			do = func(context.Context, string) error { return s.skip() }
+		}
+		if err := do(ctx, line); err != nil {
 			s.term.Say("! %s", untrusted.EscapeLine(err.Error()))
 		}
 	})
@@ -370,6 +388,12 @@ func (s *Session) Log() session.Log { return s.log }
 // shown returns the places that show the session.
 func (s *Session) shown() (agent.Approver, work.Shown) {
 	to := work.Shown{OnEvent: s.term.Event, OnLive: s.term.Live, OnOutput: s.term.Printed, OnSetup: s.term.Setup}
+	to.OnCall = func(end func()) {
+		s.call.Store(nil)
+		if end != nil {
+			s.call.Store(&end)
+		}
+	}
 	if s.watch == nil {
 		return s.term, to
 	}

@@ -127,7 +127,10 @@ func (t *Terminal) now() (out []string) {
 	if t.view.Tokens > 0 {
 		status += fmt.Sprintf(" · %s tokens", tokens(t.view.Tokens))
 	}
-	if t.screen.listens {
+	switch {
+	case t.screen.listens && g.tool != "":
+		status += " · /skip ends this call"
+	case t.screen.listens:
 		status += " · type to add a request"
 	}
 	return append(out, l.line(l.in(dim, status+" · Ctrl-C parks the session")))
