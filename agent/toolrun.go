@@ -195,7 +195,9 @@ func (r *callRunner) execute(ctx context.Context, c *session.CallState, ru rulin
 		return nil, nil // the approval was withdrawn before the start: look again
 	}
 	begin := r.now()
-	res, err := r.carryOut(ctx, c, ru)
+	here, ended := r.endable(ctx)
+	res, err := r.gate.carryOut(tools.WithRoom(here, r.shrinker.share()), c.Call, ru)
+	err = ended(err)
 	if err != nil &&
 		(errors.Is(err, workspace.ErrGone) || errors.Is(err, workspace.ErrFull) || errors.As(err, new(*session.Away)) ||
 			ctx.Err() != nil) {
@@ -276,19 +278,23 @@ func (r *callRunner) execute(ctx context.Context, c *session.CallState, ru rulin
 // errEnded is the result of a call that the user ended.
 var errEnded = errors.New("the user ended this call, and wants the work to go on without it")
 
-// carryOut runs a call, which the user can end.
-func (r *callRunner) carryOut(ctx context.Context, c *session.CallState, ru ruling) (tools.Result, error) {
+// endable returns the context of a call that the user can end, and a function that takes
+// the error of the call and returns that of its end.
+func (r *callRunner) endable(ctx context.Context) (here context.Context, ended func(error) error) {
 	here, end := context.WithCancel(ctx)
-	defer end()
 	if r.onCall != nil {
 		r.onCall(end)
-		defer r.onCall(nil)
 	}
-	res, err := r.gate.carryOut(tools.WithRoom(here, r.shrinker.share()), c.Call, ru)
-	if err != nil && here.Err() != nil && ctx.Err() == nil {
-		err = errEnded
+	return here, func(err error) error {
+		if err != nil && here.Err() != nil && ctx.Err() == nil {
+			err = errEnded
+		}
+		if r.onCall != nil {
+			r.onCall(nil)
+		}
+		end()
+		return err
 	}
-	return res, err
 }
 
 // start records that a call begins.

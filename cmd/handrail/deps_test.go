@@ -179,7 +179,7 @@ var homes = map[string][]string{
 	"github.com/getkin/kin-openapi":     {"bot/ghapp/ghtest/ghcheck"},
 	"github.com/rogpeppe/go-internal":   {"cmd/handrail", "agent/deps", "agent/tools", "agent/tools/builtin", "agent/patch", "agent/llm/toolcall", "agent/project/image", "agent/testrun", "gitops", "policy", "bot/render", "bot/command", "bot/reviewer"},
 	"github.com/JohannesKaufmann":       {"bot/render"},
-	"github.com/yuin/goldmark":          {"bot/render", "bot/render", "policy/untrusted"},
+	"github.com/yuin/goldmark":          {"bot/render", "bot/render", "cmd/terminal", "policy/untrusted"},
 	"golang.org/x/net/html":             {"policy/untrusted", "bot/command", "bot/dashboard"},
 	"github.com/charmbracelet/x/ansi":   {"agent/workspace/host", "policy/untrusted", "agent/tools", "cmd/handrail", "cmd/terminal"},
 	"golang.org/x/net/idna":             {"policy/reach"},
