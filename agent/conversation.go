@@ -67,7 +67,7 @@ func (t *conversation) message(e session.Event, p *session.Message, say string) 
 }
 
 // answer adds an answer. Words of the user that arrived meanwhile come behind it: the model
-// did not know them, and what it was sent stays a prefix of what it is sent next.
+// did not know them, and each request stays a prefix of the next one.
 func (t *conversation) answer(a entry) {
 	at := len(t.entries)
 	for a.answer.Seen > 0 && at > 0 && t.entries[at-1].person && t.entries[at-1].seq > a.answer.Seen {

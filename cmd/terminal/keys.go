@@ -78,7 +78,7 @@ func (e *Editor) pressed() (got []byte, ok bool) {
 	}
 	got = make([]byte, 1<<10)
 	n, err := unix.Read(e.fd, got)
-	return got[:max(n, 0)], err == nil || err == unix.EINTR || err == unix.EAGAIN
+	return got[:max(n, 0)], n > 0 || err == unix.EINTR || err == unix.EAGAIN // no bytes: it hung up
 }
 
 // begun reads the beginning of a line before the keyboard.

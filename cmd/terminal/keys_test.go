@@ -42,7 +42,7 @@ func TestKeys(t *testing.T) {
 func TestTypingDuringTheWork(t *testing.T) {
 	pty, tty, err := openPTY(t)
 	if err != nil {
-		t.Skip("no pseudo-terminal: ", err)
+		t.Fatal("no pseudo-terminal: ", err)
 	}
 	defer pty.Close()
 	e := NewEditor(EditorConfig{In: tty, Out: tty})
