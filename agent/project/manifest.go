@@ -77,7 +77,7 @@ func isManifest(base string) bool {
 
 // readManifests reads the manifests in dir.
 func (f *Facts) readManifests(ctx context.Context, t *tree, dir string) {
-	f.scripts(t, dir)
+	f.scripts(ctx, t, dir, scriptsForTests[:])
 	beside := func(name string) string { return path.Join(dir, name) }
 	for _, known := range manifestsKnown {
 		name := beside(known.name)
@@ -101,6 +101,9 @@ func (f *Facts) readManifests(ctx context.Context, t *tree, dir string) {
 		f.add(m, name, dir)
 	}
 	f.dotnet(t, dir)
+	if !slices.ContainsFunc(f.Commands, func(c Command) bool { return c.Does == "test" && c.Dir == dir }) {
+		f.scripts(ctx, t, dir, scriptsWithoutManifest[:])
+	}
 }
 
 // add adds the declarations of a manifest to the facts, without duplicate kinds or

@@ -27,7 +27,11 @@ func open(t testing.TB, files map[string]string) *workspace.Workspace {
 		if err := os.MkdirAll(filepath.Dir(p), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(p, []byte(text), 0o644); err != nil {
+		mode := os.FileMode(0o644)
+		if strings.HasPrefix(text, "#!/bin/sh") {
+			mode = 0o755
+		}
+		if err := os.WriteFile(p, []byte(text), mode); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -79,6 +83,11 @@ func TestCommands(t *testing.T) {
 		{"broken workflow", map[string]string{".github/workflows/ci.yml": "jobs: [a\n", ".github/workflows/x.yml": "jobs: {a: {steps: x}}\n", "a.txt": ""}, "", nil},
 		{"script", map[string]string{"script/test": "#!/bin/sh\n", "go.mod": "module a\n"}, "Go module a",
 			[]string{"test: script/test", "build: go build ./...", "test: go test ./...", "lint: go vet ./..."}},
+		{"script that may not be executed", map[string]string{"script/test": "#!/usr/bin/env bash\n"}, "", []string{"test: bash script/test"}},
+		{"script at the root", map[string]string{"check.sh": "set -e\n", "README.md": ""}, "", []string{"test: sh check.sh"}},
+		{"executable script at the root", map[string]string{"run_tests.sh": "#!/bin/sh\n"}, "", []string{"test: ./run_tests.sh"}},
+		{"script beside a manifest", map[string]string{"check.sh": "set -e\n", "go.mod": "module a\n"}, "Go module a",
+			[]string{"build: go build ./...", "test: go test ./...", "lint: go vet ./..."}},
 		{"idle targets", map[string]string{"Makefile": ".PHONY: test check\ntest:\n\t@echo no tests\ncheck: test # nothing\ntests: other.o\nci: real ; @true\nreal:\n\t-./run\nbuild: ; cc a.c\nlint:\n"}, "",
 			[]string{"test: make tests", "build: make build", "test: make ci"}},
 		{"just", map[string]string{"justfile": "check *args: lint\ntest *args:\n    cargo test {{args}}\nlint:\n    true\n"}, "", []string{"test: just test"}},

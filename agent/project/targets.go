@@ -1,6 +1,8 @@
 package project
 
 import (
+	"context"
+	"path"
 	"slices"
 	"strings"
 
@@ -184,19 +186,44 @@ func nox(m *manifestReader) {
 	}
 }
 
-// scriptsForTests are scripts that run the tests by convention, called by their path.
+// scriptsForTests are scripts that run the tests by convention.
 var scriptsForTests = [...]string{
 	"script/test", "scripts/test", "script/tests", "bin/test", "scripts/test.sh", "script/test.sh",
 }
 
-// scripts adds the repository's own scripts for its tests.
-func (f *Facts) scripts(t *tree, dir string) {
-	for _, name := range scriptsForTests {
-		if at := strings.TrimPrefix(dir+"/"+name, "/"); t.has(at) {
+// scriptsWithoutManifest are scripts whose names say less: they run the tests if nothing
+// else in the directory does.
+var scriptsWithoutManifest = [...]string{
+	"test.sh", "tests.sh", "run_tests.sh", "run-tests.sh", "runtests.sh", "check.sh",
+	"script/check", "scripts/check", "scripts/check.sh", "script/check.sh", "bin/check",
+}
+
+// scripts adds the first of the scripts that dir has.
+func (f *Facts) scripts(ctx context.Context, t *tree, dir string, names []string) {
+	for _, name := range names {
+		if at := path.Join(dir, name); t.has(at) {
 			m := &manifestReader{}
-			m.runs("test", name)
+			m.runs("test", t.call(ctx, at, name))
 			f.add(m, at, dir)
 			return
 		}
 	}
+}
+
+// shellOf matches the first line of a script for a shell.
+var shellOf = pattern.Lazy(`^#![ \t]*(?:/\S*/)?(?:env[ \t]+)?(bash|dash|ksh|sh|zsh)\b`)
+
+// call returns the line that calls a script: by its path if it may be executed, by its
+// shell otherwise. name is the path below the working directory.
+func (t *tree) call(ctx context.Context, at, name string) string {
+	if _, mode, err := t.files.ReadAll(ctx, at, maxRead); err == nil && mode&0o111 != 0 {
+		if !strings.Contains(name, "/") {
+			return "./" + name
+		}
+		return name
+	}
+	if found := shellOf().FindStringSubmatch(t.read(ctx, at)); found != nil {
+		return found[1] + " " + name
+	}
+	return "sh " + name
 }
