@@ -321,7 +321,10 @@ func (a *Agent) broken(ctx context.Context, j *journal, cause *panicked) (out se
 			out = *j.Outcome
 			return nil
 		}
-		out, err = newRun(a, j).end(ctx, *failed("The session stopped: " + cause.Error() + ". The server's log has the details. The branch is kept."))
+		ended, err := newRun(a, j).end(ctx, *failed("The session stopped: " + cause.Error() + ". The server's log has the details. The branch is kept."))
+		if err == nil {
+			out = *ended // a failure is never void
+		}
 		return err
 	})
 	if err != nil {

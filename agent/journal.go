@@ -74,12 +74,17 @@ func (j *journal) record(ctx context.Context, events ...*session.Event) error {
 		return fmt.Errorf("append to log: %w", err)
 	}
 	if events[0].Seq != j.Seq+1 {
-		return j.catchUp(ctx)
-	}
-	for _, e := range events {
-		if err := j.apply(*e); err != nil {
+		if err := j.catchUp(ctx); err != nil {
 			return err
 		}
+	} else {
+		for _, e := range events {
+			if err := j.apply(*e); err != nil {
+				return err
+			}
+		}
+	}
+	for _, e := range events {
 		if j.onEvent != nil {
 			j.onEvent(*e)
 		}

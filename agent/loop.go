@@ -142,7 +142,14 @@ func (r *run) loop(ctx context.Context) (session.Outcome, error) {
 				return session.Outcome{}, err
 			}
 			if out != nil {
-				return r.end(ctx, *out)
+				ended, err := r.end(ctx, *out)
+				if err != nil {
+					return session.Outcome{}, err
+				}
+				if ended != nil {
+					return *ended, nil
+				}
+				break
 			}
 			if r.Seq != seq {
 				break
@@ -180,15 +187,20 @@ func (r *run) listen(ctx context.Context) error {
 	return r.catchUp(ctx)
 }
 
-// end records the outcome.
-func (r *run) end(ctx context.Context, out session.Outcome) (session.Outcome, error) {
+// end records the outcome, and returns it. It returns nil if a request arrived before the
+// record: the run goes on with that.
+func (r *run) end(ctx context.Context, out session.Outcome) (*session.Outcome, error) {
 	out.Turns = r.spent().turns - r.used.turnsFrom
 	out.Files = slices.Clone(r.Files)
 	out.Commit = r.Published
-	if err := r.record(ctx, session.NewEvent(session.TypeEnded, r.Turns, session.Ended{Outcome: out})); err != nil {
-		return session.Outcome{}, err
+	ended := session.NewEvent(session.TypeEnded, r.Turns, session.Ended{Outcome: out, Seen: r.Seq})
+	if err := r.record(ctx, ended); err != nil {
+		return nil, err
 	}
-	return out, nil
+	if r.EndedAt != ended.Seq {
+		return nil, nil
+	}
+	return &out, nil
 }
 
 // provide looks up the references in the latest user message, once, and adds them to the

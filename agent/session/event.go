@@ -456,9 +456,17 @@ type Todo struct {
 	Status TodoStatus `json:"status"`
 }
 
-// Ended is the payload of [TypeEnded].
+// Ended is the payload of [TypeEnded]. Seen is the Seq of the last event that the end took
+// into account. The end of finished work is void if a request arrived since then: the run
+// goes on. The zero value means that the end is never void.
 type Ended struct {
 	Outcome Outcome `json:"outcome"`
+	Seen    int64   `json:"seen,omitempty"`
+}
+
+// void reports whether the newest request arrived too late for an end.
+func (e *Ended) void(request int64) bool {
+	return e.Seen > 0 && request > e.Seen && e.Outcome.Status.finished() //control:late-request-voids-the-end
 }
 
 // Outcome is the result of a run. Summary and Reason are Markdown for display.

@@ -38,8 +38,8 @@ func (a *Answer) seen(e Event) int64 {
 func (s *State) Unanswered() bool { return s.requested > s.answered }
 
 // EarlyEnds returns the violations in a log of the rule that an end belongs to the newest
-// request: ends of finished work that no answer of the model precedes since then. It does
-// not rely on [State].
+// request: ends of finished work that no answer of the model precedes since then. An end that
+// a late request made void is none. It does not rely on [State].
 func EarlyEnds(events []Event) (found []string, err error) {
 	var request, answer int64
 	for _, e := range events {
@@ -57,7 +57,7 @@ func EarlyEnds(events []Event) (found []string, err error) {
 		case *Answer:
 			answer = p.seen(e)
 		case *Ended:
-			if p.Outcome.Status.finished() && answer < request {
+			if p.Outcome.Status.finished() && answer < request && !p.void(request) {
 				found = append(found, fmt.Sprintf("event %d: %q ends the request in event %d, which the model has not answered",
 					e.Seq, p.Outcome.Status, request))
 			}

@@ -15,14 +15,20 @@ func TestEarlyEnds(t *testing.T) {
 		events []*Event
 		want   string
 	}{
-		"answered":                {[]*Event{opened, answer, end(StatusDone)}, ""},
-		"not answered":            {[]*Event{opened, end(StatusAnswered)}, "event 2"},
-		"failed":                  {[]*Event{opened, end(StatusFailed)}, ""},
-		"out of budget":           {[]*Event{opened, end(StatusOutOfBudget)}, ""},
-		"a verb":                  {[]*Event{opened, answer, end(StatusDone), message(Message{Mode: "review"}), end(StatusReviewed)}, "event 5"},
-		"words":                   {[]*Event{opened, answer, end(StatusDone), message(Message{Text: "more"}), end(StatusNoChanges)}, "event 5"},
-		"words, answered":         {[]*Event{opened, answer, end(StatusDone), message(Message{Text: "more"}), answer, end(StatusNoChanges)}, ""},
-		"words during an answer":  {[]*Event{opened, answer, message(Message{Text: "more"}), end(StatusDone)}, "event 4"},
+		"answered":               {[]*Event{opened, answer, end(StatusDone)}, ""},
+		"not answered":           {[]*Event{opened, end(StatusAnswered)}, "event 2"},
+		"failed":                 {[]*Event{opened, end(StatusFailed)}, ""},
+		"out of budget":          {[]*Event{opened, end(StatusOutOfBudget)}, ""},
+		"a verb":                 {[]*Event{opened, answer, end(StatusDone), message(Message{Mode: "review"}), end(StatusReviewed)}, "event 5"},
+		"words":                  {[]*Event{opened, answer, end(StatusDone), message(Message{Text: "more"}), end(StatusNoChanges)}, "event 5"},
+		"words, answered":        {[]*Event{opened, answer, end(StatusDone), message(Message{Text: "more"}), answer, end(StatusNoChanges)}, ""},
+		"words during an answer": {[]*Event{opened, answer, message(Message{Text: "more"}), end(StatusDone)}, "event 4"},
+		"words before an answer that did not know them": {
+			[]*Event{opened, message(Message{Text: "more"}), NewEvent(TypeAnswer, 1, Answer{Content: "x", Seen: 1}), end(StatusDone)}, "event 4",
+		},
+		"words before an end that did not know them": {
+			[]*Event{opened, answer, message(Message{Text: "more"}), NewEvent(TypeEnded, 1, Ended{Outcome: Outcome{Status: StatusDone}, Seen: 2})}, "",
+		},
 		"a plan carried out":      {[]*Event{opened, answer, end(StatusPlanned), NewEvent(TypeState, 1, Update{Plan: "a1"}), end(StatusDone)}, "event 5"},
 		"an answer to a question": {[]*Event{opened, answer, NewEvent(TypeResolved, 1, Resolved{ID: "q", Verdict: policy.Answered}), end(StatusDone)}, "event 4"},
 		"undone":                  {[]*Event{opened, answer, end(StatusDone), message(Message{TakeBack: &TakeBack{Do: Undo}}), end(StatusNoChanges)}, ""},

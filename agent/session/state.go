@@ -170,6 +170,9 @@ func (s *State) Take(e Event, payload any) {
 		s.inside(e)
 		return
 	case *Ended:
+		if p.void(s.requested) {
+			return
+		}
 		s.EndedAt, s.Took = e.Seq, e.Time.Sub(s.began)
 		s.end(p)
 	}
