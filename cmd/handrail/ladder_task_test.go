@@ -169,10 +169,10 @@ func (c *climb) try(ctx context.Context, dir string, left, hidden map[string]str
 	return runTests(ctx, dir, command, c.walled)
 }
 
-// runTests runs a command of tests, at most a minute. Behind a wall it writes in dir
+// runTests runs a command of tests, at most ten minutes. Behind a wall it writes in dir
 // only and has no network, since a model wrote the code.
 func runTests(ctx context.Context, dir, command string, walled bool) (ok bool, said string, err error) {
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)
 	defer cancel()
 	args := []string{"sh", "-c", command}
 	if walled {
@@ -189,7 +189,7 @@ func runTests(ctx context.Context, dir, command string, walled bool) (ok bool, s
 	cmd.Dir, cmd.WaitDelay = dir, time.Second
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) } // a loop may never end
-	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOPROXY=off", "GOWORK=off", "GOTOOLCHAIN=local",
+	cmd.Env = append(os.Environ(), "GOFLAGS="+strings.TrimSpace(os.Getenv("GOFLAGS")+" -mod=mod"), "GOPROXY=off", "GOWORK=off", "GOTOOLCHAIN=local",
 		"PYTHONDONTWRITEBYTECODE=1")
 	out, err := cmd.CombinedOutput()
 	var failed *exec.ExitError
