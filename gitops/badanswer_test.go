@@ -122,11 +122,11 @@ func TestBadAnswersOfARemote(t *testing.T) {
 				}
 			}
 			files := map[string][]byte{"x": []byte("y")}
-			must(m.PutRefFiles(t.Context(), ref, files, ""))(t)
+			must(m.WriteRef(t.Context(), ref, files, ""))(t)
 			other := must(newStore(t, func(c *Config) { c.HTTP = line }).Mirror(t.Context(), url))(t)
 			if name != "no refs" { // a repository that lists other refs is not asked for
 				again(list, func() error {
-					got, _, err := other.RefFiles(t.Context(), ref)
+					got, _, err := other.ReadRef(t.Context(), ref)
 					if diff := cmp.Diff(files, got); err == nil && diff != "" {
 						t.Errorf("the files of the ref (-want +got):\n%s", diff)
 					}

@@ -23,7 +23,7 @@ func TestRefFilesHaveNoHistory(t *testing.T) {
 	commit := ""
 	for n := range 20 {
 		var err error
-		if commit, err = m.PutRefFiles(t.Context(), ref, map[string][]byte{"big": big, "state": []byte(strconv.Itoa(n))}, commit); err != nil {
+		if commit, err = m.WriteRef(t.Context(), ref, map[string][]byte{"big": big, "state": []byte(strconv.Itoa(n))}, commit); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -40,7 +40,7 @@ func TestRefFilesHaveNoHistory(t *testing.T) {
 	if stored > 3<<10 {
 		t.Errorf("the remote got %d KiB for 1 MiB that was written once", stored)
 	}
-	files, at, err := m.RefFiles(t.Context(), ref)
+	files, at, err := m.ReadRef(t.Context(), ref)
 	if err != nil || at != commit || string(files["state"]) != "19" || !bytes.Equal(files["big"], big) {
 		t.Errorf("read back at %s: %q, %v", at, files["state"], err)
 	}
@@ -52,7 +52,7 @@ func TestRefFilesAtOnce(t *testing.T) {
 	m, _, bare, _ := seeded(t, map[string]string{"a": "1\n"})
 	const ref = "refs/agent/sessions/thread-1"
 	write := func(old string, n int) (string, error) {
-		return m.PutRefFiles(t.Context(), ref, map[string][]byte{"state": fmt.Append(nil, old, n)}, old)
+		return m.WriteRef(t.Context(), ref, map[string][]byte{"state": fmt.Append(nil, old, n)}, old)
 	}
 	first, err := write("", 0)
 	if err != nil {
@@ -69,7 +69,7 @@ func TestRefFilesAtOnce(t *testing.T) {
 		for _, err := range errs {
 			if err == nil {
 				won++
-			} else if !errors.Is(err, ErrRejected) {
+			} else if !errors.Is(err, ErrStale) {
 				t.Errorf("a writer that was too late: %v", err)
 			}
 		}

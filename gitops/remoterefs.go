@@ -33,10 +33,10 @@ func (m *Mirror) RemoteRefs(ctx context.Context, prefix string) (map[string]stri
 	return refs, nil
 }
 
-// RefFiles returns the files of the current commit of a remote ref, by name, and the
+// ReadRef returns the files of the current commit of a remote ref, by name, and the
 // commit. For a missing ref both are empty. Folders in the commit are left out. In a
 // local clone it reads the clone's own ref.
-func (m *Mirror) RefFiles(ctx context.Context, ref string) (files map[string][]byte, commit string, err error) {
+func (m *Mirror) ReadRef(ctx context.Context, ref string) (files map[string][]byte, commit string, err error) {
 	if err = checkRef(ref); err == nil {
 		commit, err = m.tip(ctx, ref)
 	}
@@ -99,11 +99,11 @@ func readFlat(o *objects.DB, commit string) (map[string][]byte, error) {
 	return files, nil
 }
 
-// PutRefFiles commits files, and moves a ref of the remote to the commit if the ref is at
+// WriteRef commits files, and moves a ref of the remote to the commit if the ref is at
 // old. An empty old means that the ref must not exist. The names of files have no
 // slashes. The commit has no parent, so that the history does not grow. If the ref is
-// elsewhere, the error is [ErrRejected], in a local clone [ErrStale]: read it again.
-func (m *Mirror) PutRefFiles(
+// elsewhere, the error is [ErrStale]: read it again.
+func (m *Mirror) WriteRef(
 	ctx context.Context,
 	ref string,
 	files map[string][]byte,
@@ -121,7 +121,11 @@ func (m *Mirror) PutRefFiles(
 	case m.url == "":
 		return commit, m.SetRef(ctx, ref, commit, old)
 	}
-	return commit, m.Push(ctx, Push{Commit: commit, Ref: ref, Old: old, Create: old == "", Force: old != ""})
+	err = m.Push(ctx, Push{Commit: commit, Ref: ref, Old: old, Create: old == "", Force: old != ""})
+	if errors.Is(err, ErrRejected) {
+		err = fmt.Errorf("%w: %w", ErrStale, err)
+	}
+	return commit, err
 }
 
 func commitFlat(ctx context.Context, o *objects.DB, files map[string][]byte) (string, error) {

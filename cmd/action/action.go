@@ -13,7 +13,7 @@
 //	believe.go  checks of the ref's inbox against GitHub
 //	setback.go  a ref that was reset to an earlier state
 //	sweep.go    refs of closed threads
-//	repo.go     the repository with the refs of threads
+//	state.go    the store of threads, and holders of leases
 package action
 
 import (

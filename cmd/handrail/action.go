@@ -22,6 +22,7 @@ import (
 	"github.com/handrail-bot/handrail/cmd/action"
 	"github.com/handrail-bot/handrail/cmd/config"
 	"github.com/handrail-bot/handrail/cmd/door"
+	"github.com/handrail-bot/handrail/gitops"
 )
 
 type actionCmd struct{}
@@ -143,7 +144,7 @@ func act(ctx context.Context, w *console, run action.Run) (err error) {
 	if err != nil {
 		return err
 	}
-	a.state.Repo = action.Repo{Mirror: m}
+	a.state.Repo = m
 	if a.Client, err = a.app.For(ctx, run.Repo, 0); err != nil {
 		return err
 	}
@@ -261,8 +262,8 @@ func (a *actor) deliver(ctx context.Context, w *console, d *store.Delivery) erro
 	beside.Wait()
 	err = errors.Join(err, a.state.UntilIdle(ctx, all)) // for comments found at the last moment
 	why := context.Cause(ctx)
-	if m, ok := a.state.Repo.(action.Repo); ok && why == nil {
-		a.run.Sweep(ctx, a.Client, m.Mirror, a.at, a.log)
+	if m, ok := a.state.Repo.(*gitops.Mirror); ok && why == nil {
+		a.run.Sweep(ctx, a.Client, m, a.at, a.log)
 	}
 	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 	defer cancel()

@@ -68,6 +68,7 @@ var arrows = map[string][]string{
 	"bot/store/sqlite":    {"bot/store", "bot/store/sqlstore", "bot/thread", "agent/session"},
 	"bot/store/postgres":  {"bot/store", "bot/store/sqlstore", "bot/thread", "agent/session"},
 	"bot/store/anchor":    {"bot/store", "agent/session", "policy/secret"},
+	"bot/store/gitref":    {"bot/store", "agent/session", "gitops", "policy/pattern"},
 	"bot/store/threadref": {"bot/store", "bot/store/gitref", "agent/session"},
 	"bot/store/archive":   {"bot/store", "bot/store/gitref", "bot/store/threadref", "agent/session", "gitops", "policy/secret"},
 	"bot/store/storetest": {"bot/store", "bot/thread", "agent/session"},

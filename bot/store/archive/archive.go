@@ -37,10 +37,12 @@ const Prefix = "git:"
 // IsGit reports whether address names a repository, not a file.
 func IsGit(address string) bool { return strings.HasPrefix(address, Prefix) }
 
-// Repository is a git repository with session logs. It implements [gitref.Repo].
+// Repository is a git repository with session logs.
 type Repository struct {
-	repo    *gitops.Mirror
-	session string // session in the address, or ""
+	gitref.Repo
+
+	repo    *gitops.Mirror // the same repository
+	session string         // session in the address, or ""
 	key     secret.Value
 	address string
 	close   func() error
@@ -75,7 +77,7 @@ func Open(ctx context.Context, cfg Config, address string) (*Repository, error) 
 		if r.repo, err = gitops.OpenLocal(address); err != nil {
 			return nil, Misuse{err}
 		}
-		r.close = r.repo.Close
+		r.Repo, r.close = r.repo, r.repo.Close
 		return r, nil
 	}
 	dir, err := os.MkdirTemp("", "handrail-refs-")
@@ -93,21 +95,8 @@ func Open(ctx context.Context, cfg Config, address string) (*Repository, error) 
 	if err != nil {
 		return nil, errors.Join(Misuse{err}, os.RemoveAll(dir))
 	}
+	r.Repo = r.repo
 	return r, nil
-}
-
-// ReadRef implements gitref.Repo.
-func (r *Repository) ReadRef(ctx context.Context, ref string) (map[string][]byte, string, error) {
-	return r.repo.RefFiles(ctx, ref)
-}
-
-// WriteRef implements gitref.Repo.
-func (r *Repository) WriteRef(ctx context.Context, ref string, files map[string][]byte, old string) (string, error) {
-	commit, err := r.repo.PutRefFiles(ctx, ref, files, old)
-	if errors.Is(err, gitops.ErrRejected) || errors.Is(err, gitops.ErrStale) {
-		err = fmt.Errorf("%w: %w", gitref.ErrMoved, err)
-	}
-	return commit, err
 }
 
 // Write stores a log under the ref of its session. The ref must not have a log yet.

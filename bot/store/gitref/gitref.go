@@ -17,6 +17,7 @@ import (
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/store"
+	"github.com/handrail-bot/handrail/gitops"
 	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
@@ -30,9 +31,9 @@ const logFile = "log.jsonl.gz"
 const maxLog = 1 << 30
 
 // ErrMoved is wrapped by [Repo.WriteRef] if the ref is not at the expected commit.
-var ErrMoved = errors.New("ref has moved")
+var ErrMoved = gitops.ErrStale
 
-// Repo is a git repository with its remote. Package gitops implements it through cmd.
+// Repo is a git repository with its remote, such as a [gitops.Mirror].
 type Repo interface {
 	// ReadRef returns the files of the remote ref's commit, and the commit's id. A missing
 	// ref gives no files, an empty id and no error.

@@ -113,14 +113,7 @@ func (s *intents) change(
 
 // Attempted implements [store.Intents].
 func (s *intents) Attempted(ctx context.Context, f store.Fence, key string, notBefore time.Time) (store.Intent, error) {
-	in, err := s.change(ctx, f, key, func(in *store.Intent) error {
-		if in.State == store.Done || in.State == store.Failed {
-			return store.ErrConflict
-		}
-		in.State, in.NotBefore = store.Attempted, notBefore.UTC()
-		in.Attempts++
-		return nil
-	})
+	in, err := s.change(ctx, f, key, func(in *store.Intent) error { return in.Attempt(notBefore) })
 	if err != nil {
 		return in, fmt.Errorf("attempt intent %q: %w", key, err)
 	}
@@ -129,13 +122,7 @@ func (s *intents) Attempted(ctx context.Context, f store.Fence, key string, notB
 
 // Done implements [store.Intents].
 func (s *intents) Done(ctx context.Context, f store.Fence, key, ref string) error {
-	_, err := s.change(ctx, f, key, func(in *store.Intent) error {
-		if in.State == store.Done && in.Ref != ref || in.State == store.Failed {
-			return store.ErrConflict
-		}
-		in.State, in.Ref = store.Done, ref
-		return nil
-	})
+	_, err := s.change(ctx, f, key, func(in *store.Intent) error { return in.Finish(ref) })
 	if err != nil {
 		return fmt.Errorf("finish intent %q: %w", key, err)
 	}
@@ -144,13 +131,7 @@ func (s *intents) Done(ctx context.Context, f store.Fence, key, ref string) erro
 
 // Failed implements [store.Intents].
 func (s *intents) Failed(ctx context.Context, f store.Fence, key, reason string) error {
-	_, err := s.change(ctx, f, key, func(in *store.Intent) error {
-		if in.State == store.Done {
-			return store.ErrConflict
-		}
-		in.State, in.Reason = store.Failed, reason
-		return nil
-	})
+	_, err := s.change(ctx, f, key, func(in *store.Intent) error { return in.GiveUp(reason) })
 	if err != nil {
 		return fmt.Errorf("give up intent %q: %w", key, err)
 	}

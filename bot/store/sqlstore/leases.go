@@ -12,8 +12,6 @@ import (
 
 type leases struct{ *base }
 
-func live(l store.Lease, now time.Time) bool { return l.Owner != "" && l.Until.After(now) }
-
 // readLease reads a lease. In a transaction, lock locks its row.
 func readLease(ctx context.Context, q query, key string, lock string) (store.Lease, error) {
 	l := store.Lease{Key: key}
@@ -52,10 +50,8 @@ func fence(ctx context.Context, q query, f store.Fence) (store.Lease, error) {
 		return l, session.ErrFenced
 	case err != nil:
 		return l, fmt.Errorf("read lease: %w", err)
-	case f.Epoch == 0 || l.Epoch != f.Epoch || l.Owner == "":
-		return l, session.ErrFenced
 	}
-	return l, nil
+	return l, l.Check(f)
 }
 
 // Acquire implements [store.Leases].
@@ -78,14 +74,9 @@ func (s *leases) Acquire(ctx context.Context, key, owner string, ttl time.Durati
 		if l, err = readLease(ctx, q, key, q.Lock); err != nil {
 			return err
 		}
-		now := s.stamp()
-		if live(l, now) {
-			return store.ErrHeld
+		if err := l.Take(owner, s.stamp(), ttl); err != nil {
+			return err
 		}
-		if l.Owner == "" && l.NotBefore.After(now) {
-			return store.ErrPutOff
-		}
-		l.Owner, l.Epoch, l.Until, l.Wanted = owner, l.Epoch+1, now.Add(ttl), false
 		return writeLease(ctx, q, l)
 	})
 	if err != nil {
@@ -118,26 +109,13 @@ func (s *leases) Release(ctx context.Context, held store.Lease, backoff time.Tim
 		if err != nil {
 			return err
 		}
-		if backoff.IsZero() {
-			// The row is locked: a concurrent delivery is either visible to this check, or its wake
-			// finds the lease free.
-			more, err := pending(ctx, q, held.Key)
-			if err != nil {
-				return err
-			}
-			if more || l.Wanted {
-				l.Wanted = false
-				return writeLease(ctx, q, l)
-			}
-			l.Attempts = 0
-		} else {
-			l.Wanted = true
-			if backoff.After(s.now()) {
-				l.Attempts++
-			}
+		// The row is locked: a concurrent delivery is either visible to this check, or its wake
+		// finds the lease free.
+		more, err := pending(ctx, q, held.Key)
+		if err != nil {
+			return err
 		}
-		released = true
-		l.Owner, l.NotBefore = "", backoff
+		released = l.GiveBack(s.stamp(), backoff, more)
 		return writeLease(ctx, q, l)
 	})
 	if err != nil {
@@ -166,7 +144,7 @@ func (s *leases) Want(ctx context.Context, key string) (bool, error) {
 		if err != nil {
 			return err
 		}
-		if held = live(l, s.now()); !held || l.Wanted {
+		if held = l.Live(s.now()); !held || l.Wanted {
 			return nil
 		}
 		l.Wanted = true

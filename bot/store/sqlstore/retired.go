@@ -68,7 +68,7 @@ func over(ctx context.Context, q query, id string) error {
 		if store.Unless(err, store.ErrNotFound) != nil {
 			return err
 		}
-		if live(l, q.now()) || l.Wanted {
+		if l.Live(q.now()) || l.Wanted {
 			return fmt.Errorf("%s is worked on: %w", key, store.ErrNotOver)
 		}
 	}

@@ -121,7 +121,7 @@ func fenceOrFree(ctx context.Context, q query, f store.Fence, id string) error {
 		return nil
 	case err != nil:
 		return err
-	case live(l, q.now()):
+	case l.Live(q.now()):
 		return session.ErrFenced
 	}
 	return nil

@@ -59,8 +59,10 @@ type chain struct {
 // form is the version of the format.
 const form = 1
 
-// partSize is the size of events at which a part is finished, in bytes.
-const partSize = 256 << 10
+// limit returns the size of events at which a part is finished, in bytes. Each change
+// writes the last part again, so the first parts are small; later ones grow with the log,
+// to keep their number small.
+func (c chain) limit() int { return 16 << 10 << min(c.parts/64, 6) }
 
 // maxUnpacked is the maximum unpacked size of all files together, in bytes.
 const maxUnpacked = 512 << 20
@@ -84,25 +86,25 @@ const (
 var ErrSealed = errors.New("it is sealed: the key that it was sealed with is needed")
 
 func newBook() *book {
-	return &book{records: records{
-		Form:     form,
-		Known:    map[string]known{},
-		Sessions: map[string]store.Session{},
-		Leases:   map[string]store.Lease{},
-		Intents:  map[string]store.Intent{},
-		Values:   map[string][]byte{},
-		Heads:    map[string]store.Head{},
-	}, logs: map[string]*chain{}, files: map[string][]byte{}}
+	return &book{records: records{Form: form}, logs: map[string]*chain{}, files: map[string][]byte{}}
 }
 
+// clone returns a copy to change. Its maps are not nil.
 func (b *book) clone() *book {
 	c := *b
-	c.Deliveries, c.Known = slices.Clone(b.Deliveries), maps.Clone(b.Known)
-	c.Sessions, c.Leases = maps.Clone(b.Sessions), maps.Clone(b.Leases)
-	c.Intents, c.Values, c.Heads = maps.Clone(b.Intents), maps.Clone(b.Values), maps.Clone(b.Heads)
+	c.Deliveries, c.Known = slices.Clone(b.Deliveries), copied(b.Known)
+	c.Sessions, c.Leases = copied(b.Sessions), copied(b.Leases)
+	c.Intents, c.Values, c.Heads = copied(b.Intents), copied(b.Values), copied(b.Heads)
 	c.Order, c.Planned = slices.Clone(b.Order), slices.Clone(b.Planned)
-	c.logs, c.files = maps.Clone(b.logs), maps.Clone(b.files)
+	c.logs, c.files = copied(b.logs), copied(b.files)
 	return &c
+}
+
+func copied[V any](m map[string]V) map[string]V {
+	if m == nil { //control:nothing-is-empty
+		return map[string]V{}
+	}
+	return maps.Clone(m)
 }
 
 // join merges changes that other processes made in the ref: new deliveries, and requests
@@ -168,49 +170,40 @@ func (b *book) forget(id string) (size int) {
 	return size
 }
 
-// encode returns the files of the ref.
+// encode returns the files of the ref. It moves the events at the end of a log into
+// finished parts, while they fill one.
 func (b *book) encode(seal func([]byte) ([]byte, error)) (map[string][]byte, error) {
-	for id, c := range b.logs {
-		if err := b.part(id, c, seal); err != nil {
-			return nil, fmt.Errorf("write log of session %s: %w", id, err)
-		}
-	}
-	files := maps.Clone(b.files)
-	for id, c := range b.logs {
-		if c.sealed == len(c.events) {
-			continue
-		}
-		data, err := packEvents(c.events[c.sealed:], seal)
-		if err != nil {
-			return nil, err
-		}
-		files[partName(id, c.parts)] = data
-	}
 	state, err := json.Marshal(b.records)
 	if err != nil {
 		return nil, err
 	}
-	files[stateFile], err = pack(state, seal)
-	return files, err
-}
-
-// part moves the events at the end of a log into parts, while they fill a part.
-func (b *book) part(id string, c *chain, seal func([]byte) ([]byte, error)) error {
-	size := 0
-	for i := c.sealed; i < len(c.events); i++ {
-		if size += len(c.events[i].Data); size < partSize {
-			continue
-		}
-		data, err := packEvents(c.events[c.sealed:i+1], seal)
-		if err != nil {
-			return err
-		}
-		b.files[partName(id, c.parts)] = data
-		c = &chain{events: c.events, sealed: i + 1, parts: c.parts + 1}
-		b.logs[id] = c
-		size = 0
+	last := map[string][]byte{} // files that the next change writes again
+	if last[stateFile], err = pack(state, seal); err != nil {
+		return nil, err
 	}
-	return nil
+	for id, c := range b.logs {
+		next, size := *c, 0
+		for i := next.sealed; i < len(next.events); i++ {
+			size += len(next.events[i].Data)
+			full := size >= next.limit()
+			if !full && i < len(next.events)-1 {
+				continue
+			}
+			data, err := packEvents(next.events[next.sealed:i+1], seal)
+			if err != nil {
+				return nil, fmt.Errorf("write log of session %s: %w", id, err)
+			}
+			if !full {
+				last[partName(id, next.parts)] = data
+				break
+			}
+			b.files[partName(id, next.parts)] = data
+			next.sealed, next.parts, size = i+1, next.parts+1, 0
+		}
+		b.logs[id] = &next
+	}
+	maps.Copy(last, b.files)
+	return last, nil
 }
 
 func partName(id string, n int) string { return fmt.Sprintf("%s.%06d%s", id, n, partEnd) }
@@ -292,12 +285,8 @@ func decode(files map[string][]byte, u unpacker) (*book, error) {
 		return nil, fmt.Errorf("%s: %w", stateFile, err)
 	}
 	if b.Form != form {
-		return nil, fmt.Errorf(
-			"%s has the form %d: another version of handrail wrote it, this one reads %d",
-			stateFile,
-			b.Form,
-			form,
-		)
+		const other = "%s has the form %d: another version of handrail wrote it, this one reads %d"
+		return nil, fmt.Errorf(other, stateFile, b.Form, form)
 	}
 	if err := b.mend(); err != nil {
 		return nil, fmt.Errorf("%s: %w", stateFile, err)
@@ -322,13 +311,9 @@ func decode(files map[string][]byte, u unpacker) (*book, error) {
 
 // take adds a part to a log. The last part stays open for further events.
 func (b *book) take(id, name string, data []byte) error {
-	c := b.logs[id]
-	if c == nil {
-		c = &chain{}
-	}
-	next := &chain{events: c.events, sealed: len(c.events), parts: c.parts}
-	if len(c.events) > 0 {
-		next.parts++
+	next := &chain{}
+	if c := b.logs[id]; c != nil {
+		next = &chain{events: c.events, sealed: len(c.events), parts: c.parts + 1}
 	}
 	if name != partName(id, next.parts) {
 		return errors.New("a part before it is missing")

@@ -6,13 +6,10 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/store"
 )
 
 type leases struct{ *Store }
-
-func live(l store.Lease, now time.Time) bool { return l.Owner != "" && l.Until.After(now) }
 
 // holderState is the last known state of a holder of leases.
 type holderState struct {
@@ -35,16 +32,13 @@ func (s *Store) gone(ctx context.Context, owner string) (gone bool, err error) {
 
 // works reports whether a lease is live and its holder is not known to be gone.
 func (s *Store) works(l store.Lease, now time.Time) bool {
-	return live(l, now) && !s.asked[l.Owner].gone
+	return l.Live(now) && !s.asked[l.Owner].gone
 }
 
 // fence checks that the lease of a write is held.
 func (b *book) fence(f store.Fence) (store.Lease, error) {
-	l, ok := b.Leases[f.Key]
-	if !ok || f.Epoch == 0 || l.Epoch != f.Epoch || l.Owner == "" {
-		return l, session.ErrFenced
-	}
-	return l, nil
+	l := b.Leases[f.Key]
+	return l, l.Check(f)
 }
 
 // Acquire implements [store.Leases].
@@ -56,24 +50,21 @@ func (s leases) Acquire(ctx context.Context, key, owner string, ttl time.Duratio
 	take := func(b *book) error {
 		l = b.Leases[key]
 		l.Key = key
-		now := s.stamp()
-		if s.works(l, now) {
-			return store.ErrHeld
+		free := l
+		if s.asked[l.Owner].gone { //control:lease-of-a-run-that-ended
+			free.Until = time.Time{}
 		}
-		if l.Owner == "" && l.NotBefore.After(now) {
-			return store.ErrPutOff
+		err := free.Take(owner, s.stamp(), ttl)
+		if err == nil {
+			l, b.Leases[key] = free, free
 		}
-		l.Owner, l.Epoch, l.Until, l.Wanted = owner, l.Epoch+1, now.Add(ttl), false
-		b.Leases[key] = l
-		return nil
+		return err
 	}
 	err := s.change(ctx, sure, take)
 	if errors.Is(err, store.ErrHeld) && l.Owner != owner {
-		away, e := s.gone(ctx, l.Owner)
-		if e != nil {
-			return store.Lease{}, fmt.Errorf("acquire lease of %s: %w", key, e)
-		}
-		if away { //control:lease-of-a-run-that-ended
+		if away, e := s.gone(ctx, l.Owner); e != nil {
+			err = e
+		} else if away {
 			err = s.change(ctx, sure, take)
 		}
 	}
@@ -106,26 +97,11 @@ func (s leases) Heartbeat(ctx context.Context, held store.Lease, ttl time.Durati
 func (s leases) Release(ctx context.Context, held store.Lease, backoff time.Time) (bool, error) {
 	released := false
 	err := s.change(ctx, sure, func(b *book) error {
-		released = false
 		l, err := b.fence(held.Fence())
 		if err != nil {
 			return err
 		}
-		if backoff.IsZero() {
-			if len(b.undone(held.Key)) > 0 || l.Wanted { //control:release-with-an-empty-inbox
-				l.Wanted = false
-				b.Leases[l.Key] = l
-				return nil
-			}
-			l.Attempts = 0
-		} else {
-			l.Wanted = true
-			if backoff.After(s.stamp()) {
-				l.Attempts++
-			}
-		}
-		released = true
-		l.Owner, l.NotBefore = "", backoff
+		released = l.GiveBack(s.stamp(), backoff, len(b.undone(held.Key)) > 0)
 		b.Leases[l.Key] = l
 		return nil
 	})
@@ -140,7 +116,7 @@ func (s leases) Want(ctx context.Context, key string) (bool, error) {
 	held := false
 	err := s.change(ctx, sure, func(b *book) error {
 		l, ok := b.Leases[key]
-		if held = ok && live(l, s.stamp()); held {
+		if held = ok && l.Live(s.stamp()); held {
 			l.Wanted = true
 			b.Leases[key] = l
 		}

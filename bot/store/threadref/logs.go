@@ -123,31 +123,32 @@ func (s logs) Apply(ctx context.Context, f store.Fence, c store.Change) error {
 // allowed reports whether an event starts a call that needed approval. An approval counts
 // once: the call must not start again because the ref was behind.
 func (s logs) allowed(ctx context.Context, id string, events []*session.Event) (asked bool, err error) {
+	var calls []string
 	for _, e := range events {
-		if e.Type != session.TypeStarted {
-			continue
-		}
-		call, err := session.Decode[session.Started](*e)
-		if err != nil {
-			return false, err
-		}
-		err = s.read(ctx, func(b *book) error {
-			for _, old := range b.events(id) {
-				if old.Type == session.TypeAsked && !asked {
-					a, err := session.Decode[session.Asked](old)
-					if err != nil {
-						return err
-					}
-					asked = a.Call == call.Call
-				}
+		if e.Type == session.TypeStarted {
+			call, err := session.Decode[session.Started](*e)
+			if err != nil {
+				return false, err
 			}
-			return nil
-		})
-		if asked || err != nil {
-			return asked, err
+			calls = append(calls, call.Call)
 		}
 	}
-	return false, nil
+	if len(calls) == 0 {
+		return false, nil
+	}
+	err = s.read(ctx, func(b *book) error {
+		for _, old := range b.events(id) {
+			if old.Type == session.TypeAsked && !asked {
+				a, err := session.Decode[session.Asked](old)
+				if err != nil {
+					return err
+				}
+				asked = slices.Contains(calls, a.Call)
+			}
+		}
+		return nil
+	})
+	return asked, err
 }
 
 // events returns the log of a session.
@@ -165,12 +166,11 @@ func (b *book) append(id string, events []*session.Event) {
 	}
 	h := b.Heads[id]
 	session.Chain(h.Seq, h.Hash, events)
-	c := b.logs[id]
-	if c == nil {
-		c = &chain{}
+	next := chain{}
+	if c := b.logs[id]; c != nil {
+		next = *c
 	}
-	next := *c
-	next.events = slices.Clip(c.events)
+	next.events = slices.Clip(next.events)
 	for _, e := range events {
 		next.events = append(next.events, *e)
 	}
@@ -205,13 +205,8 @@ func (s logs) Import(ctx context.Context, id string, events []session.Event) err
 			return fmt.Errorf("import log of session %s: %w", id, store.ErrExists)
 		}
 		last := events[len(events)-1]
-		b.logs[id], b.Heads[id] = &chain{
-			events: slices.Clone(events),
-		}, store.Head{
-			Session: id,
-			Seq:     last.Seq,
-			Hash:    last.Hash,
-		}
+		b.logs[id] = &chain{events: slices.Clone(events)}
+		b.Heads[id] = store.Head{Session: id, Seq: last.Seq, Hash: last.Hash}
 		return nil
 	})
 }

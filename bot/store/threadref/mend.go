@@ -14,21 +14,9 @@ import (
 // could set a counter so high that the next increment overflows.
 const maxCounter = math.MaxInt64 / 2
 
-// mend completes records that may have been written by hand: missing maps become empty.
-// It returns an error for impossible values.
-func (b *book) mend() error {
-	none := newBook()
-	b.Known, b.Values, b.Heads = orNone(b.Known, none.Known), orNone(b.Values, none.Values), orNone(b.Heads, none.Heads)
-	b.Sessions, b.Leases, b.Intents = orNone(b.Sessions, none.Sessions), orNone(b.Leases, none.Leases), orNone(b.Intents, none.Intents) //control:nothing-is-empty
-	return errors.Join(b.mendWork(), b.mendSessions())
-}
-
-func orNone[V any](m, none map[string]V) map[string]V {
-	if m == nil {
-		return none
-	}
-	return m
-}
+// mend checks records that may have been written by hand, and returns an error for
+// impossible values. It numbers the sessions of an older version.
+func (b *book) mend() error { return errors.Join(b.mendWork(), b.mendSessions()) }
 
 // mendWork checks deliveries and leases.
 func (b *book) mendWork() error {

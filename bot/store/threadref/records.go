@@ -86,7 +86,7 @@ func (s sessions) Update(ctx context.Context, f store.Fence, row *store.Session)
 	kept := *row
 	err := s.change(ctx, soon, func(b *book) error {
 		if f == (store.Fence{}) {
-			if live(b.Leases[row.ID], s.stamp()) {
+			if b.Leases[row.ID].Live(s.stamp()) {
 				return session.ErrFenced
 			}
 		} else if err := b.fenceFor(f, row.ID); err != nil {
@@ -226,37 +226,18 @@ func (s intents) settle(
 // Attempted implements [store.Intents].
 func (s intents) Attempted(ctx context.Context, f store.Fence, key string, notBefore time.Time) (store.Intent, error) {
 	d := sure //control:attempts-are-in-the-ref
-	return s.settle(ctx, d, f, key, func(in *store.Intent) error {
-		if in.State == store.Done || in.State == store.Failed {
-			return store.ErrConflict
-		}
-		in.State, in.NotBefore = store.Attempted, notBefore.UTC()
-		in.Attempts++
-		return nil
-	})
+	return s.settle(ctx, d, f, key, func(in *store.Intent) error { return in.Attempt(notBefore) })
 }
 
 // Done implements [store.Intents].
 func (s intents) Done(ctx context.Context, f store.Fence, key, ref string) error {
-	_, err := s.settle(ctx, soon, f, key, func(in *store.Intent) error {
-		if in.State == store.Done && in.Ref != ref || in.State == store.Failed {
-			return store.ErrConflict
-		}
-		in.State, in.Ref = store.Done, ref
-		return nil
-	})
+	_, err := s.settle(ctx, soon, f, key, func(in *store.Intent) error { return in.Finish(ref) })
 	return err
 }
 
 // Failed implements [store.Intents].
 func (s intents) Failed(ctx context.Context, f store.Fence, key, reason string) error {
-	_, err := s.settle(ctx, soon, f, key, func(in *store.Intent) error {
-		if in.State == store.Done {
-			return store.ErrConflict
-		}
-		in.State, in.Reason = store.Failed, reason
-		return nil
-	})
+	_, err := s.settle(ctx, soon, f, key, func(in *store.Intent) error { return in.GiveUp(reason) })
 	return err
 }
 

@@ -7,7 +7,7 @@
 //
 // The ref holds "state.json.gz" with the records, and for each session
 // "<id>.<n>.jsonl.gz" with parts of its log. All parts but the last are final, so an
-// append to a long log costs no more than to a short one. The oldest sessions are
+// append to a long log costs little more than to a short one. The oldest sessions are
 // removed, see [maxSessions].
 //
 //	threadref.go  reading and moving the ref
@@ -94,16 +94,14 @@ func New(c Config) *Store {
 // Store returns the store of all kinds of records.
 func (s *Store) Store() store.Store {
 	return store.Store{
-		Deliveries: deliveries{
-			s,
-		},
-		Wakes:    wakes{s},
-		Leases:   leases{s},
-		Sessions: sessions{s},
-		Logs:     logs{s},
-		Intents:  intents{s},
-		Effects:  intents{s},
-		Meta:     meta{s},
+		Deliveries: deliveries{s},
+		Wakes:      wakes{s},
+		Leases:     leases{s},
+		Sessions:   sessions{s},
+		Logs:       logs{s},
+		Intents:    intents{s},
+		Effects:    intents{s},
+		Meta:       meta{s},
 	}
 }
 
