@@ -122,7 +122,7 @@ func brief(words []string) bool {
 	return len(words) > 1 && len(words) <= 4 && n < 8*(len(words)+1)
 }
 
-// knownPairs matches words of comments that say that something is gone.
+// goneWords matches words of comments that say that something is gone.
 var goneWords = pattern.Lazy(
 	`(?i)\b(removed?|deleted?|moved?|gone|dropped|deprecated|obsolete|no longer|not needed|unused|` +
 		`disabled|empty|none|nothing|noop|no-op|ignored?|todo|fixme|nolint|noqa|eslint|pylint|type)\b`,

@@ -116,7 +116,7 @@ func stripGutter(name, before, s string) (string, bool) {
 	return d.String(), true
 }
 
-// findGutter returns lines without line numbers that count from 1, the separator after
+// gutters returns lines without line numbers that count from 1, the separator after
 // the numbers, and whether they are padded to a width of six, as by cat -n. The
 // separator is empty if a line does not fit. A blank line may lack its number.
 func gutters(lines []string) (bare []string, sign string, padded bool) {
