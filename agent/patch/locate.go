@@ -40,24 +40,17 @@ type match struct {
 }
 
 // old returns the lines that the file must have.
-func (h hunk) old() []string   { return h.without('+') }
-func (h hunk) fresh() []string { return h.without('-') }
+func (h hunk) old() []string   { return h.only(" -") }
+func (h hunk) fresh() []string { return h.only(" +") }
 
 // context returns the lines that stay.
-func (h hunk) context() []string {
-	var out []string
-	for _, l := range h.lines {
-		if l.op == ' ' {
-			out = append(out, l.text)
-		}
-	}
-	return out
-}
+func (h hunk) context() []string { return h.only(" ") }
 
-func (h hunk) without(op byte) []string {
+// only returns the lines with one of the ops.
+func (h hunk) only(ops string) []string {
 	out := make([]string, 0, len(h.lines))
 	for _, l := range h.lines {
-		if l.op != op {
+		if strings.IndexByte(ops, l.op) >= 0 {
 			out = append(out, l.text)
 		}
 	}
