@@ -86,8 +86,7 @@ func stripFence(name, s string) (string, bool) {
 	if !whole {
 		return s, false
 	}
-	d := document{lines: inner}
-	return d.String(), true
+	return textOf(inner), true
 }
 
 // soleFence returns the body of the only fence in s if all other lines are typical of
@@ -117,8 +116,7 @@ func soleFence(name, s string) (string, bool) {
 			return s, false
 		}
 	}
-	d := document{lines: lines[at[0]+1 : at[1]]}
-	body := d.String()
+	body := textOf(lines[at[0]+1 : at[1]])
 	if 2*len(strings.TrimSpace(body)) < said || syntax.Parsed(name) && syntax.Check(name, s) == nil {
 		return s, false
 	}
@@ -195,11 +193,7 @@ func stripNumbered(s string) (string, bool) {
 	if !ok {
 		return s, false
 	}
-	for i := range lines {
-		lines[i].text = bare[i]
-	}
-	d := document{lines: lines}
-	return d.String(), true
+	return joinTexts(lines, bare), true
 }
 
 // wholeNumbers reports whether the numbers count from 1 and the bare text is at least as

@@ -13,10 +13,7 @@ import (
 // count. Omission returns the 1-based number of the first such line and its text, or
 // 0.
 func Omission(name, before, content string) (int, string) {
-	had := map[string]bool{}
-	for l := range strings.Lines(before) {
-		had[strings.TrimSpace(l)] = true
-	}
+	had := trimmedSet(splitText(before))
 	n, lost := 0, strings.Count(before, "\n")-strings.Count(content, "\n")
 	shrinks := before != "" && lost > 0
 	for l := range strings.Lines(content) {

@@ -84,10 +84,7 @@ func unframe(name, before, s string) (string, bool) {
 	if recordsOutput(name) {
 		return s, false
 	}
-	lines, had := splitText(s), map[string]bool{}
-	for _, l := range splitText(before) {
-		had[strings.TrimSpace(l.text)] = true
-	}
+	lines, had := splitText(s), trimmedSet(splitText(before))
 	off := func(l line) bool {
 		t := strings.TrimSpace(l.text)
 		return t == "" || frame().MatchString(t) && !had[t]
@@ -117,8 +114,7 @@ func unframe(name, before, s string) (string, bool) {
 			lines[from+i].text, again = mended, true
 		}
 	}
-	d := document{lines: lines[from:to]}
-	return d.String(), head || tail || again
+	return textOf(lines[from:to]), head || tail || again
 }
 
 // findShown finds a line that only Handrail writes. Prose may quote one between fences.

@@ -41,10 +41,7 @@ func Merge(before, sketch string) (Applied, error) {
 // cutSketch splits a sketch at its markers. A line that is also in the file is no
 // marker.
 func cutSketch(d *document, sketch string) (out []segment, markers int) {
-	had := map[string]bool{}
-	for _, l := range d.lines {
-		had[strings.TrimSpace(l.text)] = true
-	}
+	had := trimmedSet(d.lines)
 	cur := segment{source: 1}
 	flush := func() {
 		if blank(cur.lines) {

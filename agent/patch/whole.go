@@ -109,11 +109,7 @@ func stripGutter(name, before, s string) (string, bool) {
 	if !sure || common(before, bare) < common(before, texts(lines)) {
 		return s, false
 	}
-	for i := range lines {
-		lines[i].text = bare[i]
-	}
-	d := document{lines: lines}
-	return d.String(), true
+	return joinTexts(lines, bare), true
 }
 
 // gutters returns lines without line numbers that count from 1, the separator after
