@@ -130,14 +130,8 @@ func isOutputLanguage(info string) bool {
 }
 
 func withoutBlankEnds(lines []line) []line {
-	blank := func(l line) bool { return strings.TrimSpace(l.text) == "" }
-	for len(lines) > 0 && blank(lines[0]) {
-		lines = lines[1:]
-	}
-	for len(lines) > 0 && blank(lines[len(lines)-1]) {
-		lines = lines[:len(lines)-1]
-	}
-	return lines
+	from, to := trimEnds(lines, func(l line) bool { return strings.TrimSpace(l.text) == "" })
+	return lines[from:to]
 }
 
 // closes reports whether one of the lines closes a fence opened with ticks.

@@ -162,3 +162,16 @@ func trimmedSet(lines []line) map[string]bool {
 	}
 	return out
 }
+
+// trimEnds returns the range [from, to) of s without the items at both ends that
+// drop accepts.
+func trimEnds[T any](s []T, drop func(T) bool) (from, to int) {
+	to = len(s)
+	for from < to && drop(s[from]) {
+		from++
+	}
+	for to > from && drop(s[to-1]) {
+		to--
+	}
+	return from, to
+}

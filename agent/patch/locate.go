@@ -342,19 +342,12 @@ func (h hunk) variants() []hunk {
 
 // trimBlank drops the blank lines that both sides of a block have at its edges.
 func (h hunk) trimBlank() (hunk, bool) {
-	lines := h.lines
-	from, to := 0, len(lines)
-	for from < to && lines[from].op != '+' && strings.TrimSpace(lines[from].text) == "" {
-		from++
-	}
-	for to > from && lines[to-1].op != '+' && strings.TrimSpace(lines[to-1].text) == "" {
-		to--
-	}
-	if from == 0 && to == len(lines) {
+	from, to := trimEnds(h.lines, func(l hunkLine) bool { return l.op != '+' && strings.TrimSpace(l.text) == "" })
+	if from == 0 && to == len(h.lines) {
 		return h, false
 	}
 	v := h
-	v.lines = lines[from:to:to]
+	v.lines = h.lines[from:to:to]
 	if v.start > 0 {
 		v.start += from
 	}

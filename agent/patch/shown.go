@@ -89,13 +89,7 @@ func unframe(name, before, s string) (string, bool) {
 		t := strings.TrimSpace(l.text)
 		return t == "" || frame().MatchString(t) && !had[t]
 	}
-	from, to := 0, len(lines)
-	for from < to && off(lines[from]) {
-		from++
-	}
-	for to > from && off(lines[to-1]) {
-		to--
-	}
+	from, to := trimEnds(lines, off)
 	framed := func(l line) bool { return strings.TrimSpace(l.text) != "" }
 	head, tail := slices.ContainsFunc(lines[:from], framed), slices.ContainsFunc(lines[to:], framed)
 	if !head {

@@ -47,12 +47,8 @@ func cutSketch(d *document, sketch string) (out []segment, markers int) {
 		if blank(cur.lines) {
 			return
 		}
-		for strings.TrimSpace(cur.lines[0]) == "" {
-			cur.lines, cur.source = cur.lines[1:], cur.source+1
-		}
-		for n := len(cur.lines); strings.TrimSpace(cur.lines[n-1]) == ""; n-- {
-			cur.lines = cur.lines[:n-1]
-		}
+		from, to := trimEnds(cur.lines, func(s string) bool { return strings.TrimSpace(s) == "" })
+		cur.lines, cur.source = cur.lines[from:to], cur.source+from
 		out = append(out, cur)
 	}
 	for i, l := range splitText(sketch) {
