@@ -167,13 +167,7 @@ func (d *document) region(from, n int) string {
 
 // alreadyApplied returns the index at which the file already has the hunk's result.
 func (p *applier) alreadyApplied(h hunk) (int, bool) {
-	var added []string
-	for _, l := range h.lines {
-		if l.op == '+' {
-			added = append(added, l.text)
-		}
-	}
-	if !telling(added, 3) {
+	if !telling(h.only("+"), 3) {
 		return 0, false
 	}
 	starts := p.doc.find(h.fresh(), trailing)

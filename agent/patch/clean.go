@@ -86,8 +86,7 @@ func stripFence(name, s string) (string, bool) {
 	if !whole {
 		return s, false
 	}
-	d := document{lines: inner}
-	return d.String(), true
+	return textOf(inner), true
 }
 
 // soleFence returns the body of the only fence in s if all other lines are typical of
@@ -117,8 +116,7 @@ func soleFence(name, s string) (string, bool) {
 			return s, false
 		}
 	}
-	d := document{lines: lines[at[0]+1 : at[1]]}
-	body := d.String()
+	body := textOf(lines[at[0]+1 : at[1]])
 	if 2*len(strings.TrimSpace(body)) < said || syntax.Parsed(name) && syntax.Check(name, s) == nil {
 		return s, false
 	}
@@ -132,14 +130,8 @@ func isOutputLanguage(info string) bool {
 }
 
 func withoutBlankEnds(lines []line) []line {
-	blank := func(l line) bool { return strings.TrimSpace(l.text) == "" }
-	for len(lines) > 0 && blank(lines[0]) {
-		lines = lines[1:]
-	}
-	for len(lines) > 0 && blank(lines[len(lines)-1]) {
-		lines = lines[:len(lines)-1]
-	}
-	return lines
+	from, to := trimEnds(lines, func(l line) bool { return strings.TrimSpace(l.text) == "" })
+	return lines[from:to]
 }
 
 // closes reports whether one of the lines closes a fence opened with ticks.
@@ -195,11 +187,7 @@ func stripNumbered(s string) (string, bool) {
 	if !ok {
 		return s, false
 	}
-	for i := range lines {
-		lines[i].text = bare[i]
-	}
-	d := document{lines: lines}
-	return d.String(), true
+	return joinTexts(lines, bare), true
 }
 
 // wholeNumbers reports whether the numbers count from 1 and the bare text is at least as

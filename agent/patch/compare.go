@@ -122,7 +122,7 @@ func (d *differ) put(op byte, from, to int) {
 	d.runs = append(d.runs, run{op, from, to})
 }
 
-// fencedLines compares old[a1:a2] with add[b1:b2].
+// between compares old[a1:a2] with add[b1:b2].
 func (d *differ) between(a1, a2, b1, b2 int) {
 	head := 0
 	for a1+head < a2 && b1+head < b2 && d.old[a1+head] == d.add[b1+head] {

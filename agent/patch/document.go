@@ -140,3 +140,38 @@ func (p *applier) unmarked(h hunk) hunk {
 	}
 	return h
 }
+
+// joinTexts returns the text of lines, each with its text replaced by that in bare.
+func joinTexts(lines []line, bare []string) string {
+	for i := range lines {
+		lines[i].text = bare[i]
+	}
+	return textOf(lines)
+}
+
+func textOf(lines []line) string {
+	d := document{lines: lines}
+	return d.String()
+}
+
+// trimmedSet returns the set of the lines without their surrounding white space.
+func trimmedSet(lines []line) map[string]bool {
+	out := make(map[string]bool, len(lines))
+	for _, l := range lines {
+		out[strings.TrimSpace(l.text)] = true
+	}
+	return out
+}
+
+// trimEnds returns the range [from, to) of s without the items at both ends that
+// drop accepts.
+func trimEnds[T any](s []T, drop func(T) bool) (from, to int) {
+	to = len(s)
+	for from < to && drop(s[from]) {
+		from++
+	}
+	for to > from && drop(s[to-1]) {
+		to--
+	}
+	return from, to
+}

@@ -209,11 +209,11 @@ func newWriter(doc []string, lines []editLine) *writer {
 		}
 		f := strings.TrimPrefix(l.file, byteOrderMark)
 		w.old, w.file = append(w.old, l.text), append(w.file, f)
-		w.pairs = append(w.pairs, pair{indentOf(l.text), indentOf(f), !blank})
 		if blank {
 			learn(w.blanks, l.text, f)
 			continue
 		}
+		w.pairs = append(w.pairs, pair{indentOf(l.text), indentOf(f)})
 		w.note(indentOf(l.text), indentOf(f))
 		learn(w.tails, tailOf(l.text), tailOf(f))
 		w.compare(bodyOf(l.text), bodyOf(f))
@@ -317,7 +317,7 @@ func (w *writer) indent(in string, at place) (string, bool) {
 	if at.partner >= 0 && in == indentOf(w.old[at.partner]) {
 		return indentOf(w.file[at.partner]), true
 	}
-	all := w.knownPairs()
+	all := w.pairs
 	bare := !slices.ContainsFunc(all, func(p pair) bool { return p.edit != "" || p.file != all[0].file })
 	if bare && len(all) > 0 && all[0].file != "" && strings.HasPrefix(in, all[0].file) {
 		return "", false
@@ -367,7 +367,7 @@ func (w *writer) tail(s string, at place) (string, bool) {
 			return f, true
 		}
 	}
-	out, ok := fileTail(w.tails, is, len(w.knownPairs()))
+	out, ok := fileTail(w.tails, is, len(w.pairs))
 	return out, ok && (is != "" || out == "" || len(w.tails[""]) == 0) // false: the line may need trailing white space
 }
 
@@ -392,7 +392,7 @@ func fileTail(tails map[string][]string, is string, lines int) (string, bool) {
 	return is, true
 }
 
-// anchorError returns a new line that has several possible meanings, in an edit without
+// ambiguousLine returns a new line that has several possible meanings, in an edit without
 // indentation for a file with indentation.
 func (w *writer) ambiguousLine(lines []editLine, partner []int) (text string, ok bool) {
 	plain := func(l editLine) bool { return indentOf(l.text) == "" }
@@ -426,7 +426,7 @@ func (w *writer) ambiguousLine(lines []editLine, partner []int) (text string, ok
 // lostFirstIndent returns the first new line of an edit whose first old line lost its
 // indentation, if that line is only a bracket and nothing else identifies it.
 func (w *writer) lostFirstIndent(lines []editLine, partner []int) (text string, ok bool) {
-	if !lostOnlyFirst(w.knownPairs()) {
+	if !lostOnlyFirst(w.pairs) {
 		return "", false
 	}
 	bracket := func(s string) bool { return strings.TrimSpace(s) != "" && !telling([]string{s}, 1) }
@@ -444,16 +444,12 @@ func (w *writer) lostFirstIndent(lines []editLine, partner []int) (text string, 
 	return l.text, bracket(l.text) && indentOf(l.text) == "" && (l.op == ' ' || partner[first] != 0)
 }
 
-// pair is the indentation of a line in the edit and in the file. known is false for a
-// blank line.
-type pair struct {
-	edit, file string
-	known      bool
-}
+// pair is the indentation of a line in the edit and in the file.
+type pair struct{ edit, file string }
 
 // styles are the indentations of an edit and of the file, learned from the old lines.
 type styles struct {
-	pairs  []pair
+	pairs  []pair // of the old lines that are not blank
 	unit   string // one step of the file, if the pairs have spaces
 	before string // indentation of the edit's previous line
 	seen   bool
@@ -471,7 +467,7 @@ func (s *styles) record(in string) {
 // translate turns an indentation of the edit into one of the file. other means that
 // the edit has spaces for tabs, or tabs for spaces, elsewhere.
 func (s *styles) translate(in string, first, other bool) (string, bool) {
-	all := s.knownPairs()
+	all := s.pairs
 	if lostOnlyFirst(all) { // models often drop the leading white space of the whole text
 		if first && in == "" {
 			return all[0].file, true
@@ -485,17 +481,7 @@ func (s *styles) translate(in string, first, other bool) (string, bool) {
 	return "", false
 }
 
-// goneWords returns the known pairs.
-func (s *styles) knownPairs() (out []pair) {
-	for _, p := range s.pairs {
-		if p.known {
-			out = append(out, p)
-		}
-	}
-	return out
-}
-
-// withoutContext reports whether only the first line lacks its indentation.
+// lostOnlyFirst reports whether only the first line lacks its indentation.
 func lostOnlyFirst(all []pair) bool {
 	return len(all) > 1 && all[0].edit == "" && all[0].file != "" &&
 		slices.ContainsFunc(all, func(p pair) bool { return p.edit != "" }) &&
@@ -504,7 +490,7 @@ func lostOnlyFirst(all []pair) bool {
 
 // flat reports whether the edit has no indentation at all and the file has several.
 func (s *styles) flat() bool {
-	all := s.knownPairs()
+	all := s.pairs
 	return !slices.ContainsFunc(all, func(p pair) bool { return p.edit != "" }) &&
 		slices.ContainsFunc(all, func(p pair) bool { return p.file != all[0].file })
 }

@@ -40,24 +40,17 @@ type match struct {
 }
 
 // old returns the lines that the file must have.
-func (h hunk) old() []string   { return h.without('+') }
-func (h hunk) fresh() []string { return h.without('-') }
+func (h hunk) old() []string   { return h.only(" -") }
+func (h hunk) fresh() []string { return h.only(" +") }
 
 // context returns the lines that stay.
-func (h hunk) context() []string {
-	var out []string
-	for _, l := range h.lines {
-		if l.op == ' ' {
-			out = append(out, l.text)
-		}
-	}
-	return out
-}
+func (h hunk) context() []string { return h.only(" ") }
 
-func (h hunk) without(op byte) []string {
+// only returns the lines with one of the ops.
+func (h hunk) only(ops string) []string {
 	out := make([]string, 0, len(h.lines))
 	for _, l := range h.lines {
-		if l.op != op {
+		if strings.IndexByte(ops, l.op) >= 0 {
 			out = append(out, l.text)
 		}
 	}
@@ -349,19 +342,12 @@ func (h hunk) variants() []hunk {
 
 // trimBlank drops the blank lines that both sides of a block have at its edges.
 func (h hunk) trimBlank() (hunk, bool) {
-	lines := h.lines
-	from, to := 0, len(lines)
-	for from < to && lines[from].op != '+' && strings.TrimSpace(lines[from].text) == "" {
-		from++
-	}
-	for to > from && lines[to-1].op != '+' && strings.TrimSpace(lines[to-1].text) == "" {
-		to--
-	}
-	if from == 0 && to == len(lines) {
+	from, to := trimEnds(h.lines, func(l hunkLine) bool { return l.op != '+' && strings.TrimSpace(l.text) == "" })
+	if from == 0 && to == len(h.lines) {
 		return h, false
 	}
 	v := h
-	v.lines = lines[from:to:to]
+	v.lines = h.lines[from:to:to]
 	if v.start > 0 {
 		v.start += from
 	}

@@ -13,10 +13,7 @@ import (
 // count. Omission returns the 1-based number of the first such line and its text, or
 // 0.
 func Omission(name, before, content string) (int, string) {
-	had := map[string]bool{}
-	for l := range strings.Lines(before) {
-		had[strings.TrimSpace(l)] = true
-	}
+	had := trimmedSet(splitText(before))
 	n, lost := 0, strings.Count(before, "\n")-strings.Count(content, "\n")
 	shrinks := before != "" && lost > 0
 	for l := range strings.Lines(content) {
@@ -122,7 +119,7 @@ func brief(words []string) bool {
 	return len(words) > 1 && len(words) <= 4 && n < 8*(len(words)+1)
 }
 
-// knownPairs matches words of comments that say that something is gone.
+// goneWords matches words of comments that say that something is gone.
 var goneWords = pattern.Lazy(
 	`(?i)\b(removed?|deleted?|moved?|gone|dropped|deprecated|obsolete|no longer|not needed|unused|` +
 		`disabled|empty|none|nothing|noop|no-op|ignored?|todo|fixme|nolint|noqa|eslint|pylint|type)\b`,

@@ -84,21 +84,12 @@ func unframe(name, before, s string) (string, bool) {
 	if recordsOutput(name) {
 		return s, false
 	}
-	lines, had := splitText(s), map[string]bool{}
-	for _, l := range splitText(before) {
-		had[strings.TrimSpace(l.text)] = true
-	}
+	lines, had := splitText(s), trimmedSet(splitText(before))
 	off := func(l line) bool {
 		t := strings.TrimSpace(l.text)
 		return t == "" || frame().MatchString(t) && !had[t]
 	}
-	from, to := 0, len(lines)
-	for from < to && off(lines[from]) {
-		from++
-	}
-	for to > from && off(lines[to-1]) {
-		to--
-	}
+	from, to := trimEnds(lines, off)
 	framed := func(l line) bool { return strings.TrimSpace(l.text) != "" }
 	head, tail := slices.ContainsFunc(lines[:from], framed), slices.ContainsFunc(lines[to:], framed)
 	if !head {
@@ -117,8 +108,7 @@ func unframe(name, before, s string) (string, bool) {
 			lines[from+i].text, again = mended, true
 		}
 	}
-	d := document{lines: lines[from:to]}
-	return d.String(), head || tail || again
+	return textOf(lines[from:to]), head || tail || again
 }
 
 // findShown finds a line that only Handrail writes. Prose may quote one between fences.

@@ -9,9 +9,9 @@ import (
 
 // segment is the text between two markers of a sketch.
 type segment struct {
-	lines         []string
-	before, after bool // a marker precedes or follows
-	source        int  // 1-based line of the sketch
+	lines  []string // neither the first nor the last is blank
+	before bool     // a marker precedes
+	source int      // 1-based line of the sketch
 }
 
 // Merge fills the "… existing code …" markers of a sketch from before. The first and
@@ -29,7 +29,7 @@ func Merge(before, sketch string) (Applied, error) {
 	if len(segments) == 0 {
 		return Applied{}, errors.New("merge sketch: there is nothing but markers in it")
 	}
-	m := merger{doc: d}
+	m := merger{applier: applier{doc: d}}
 	for _, s := range segments {
 		if err := m.merge(s); err != nil {
 			return Applied{}, err
@@ -41,22 +41,15 @@ func Merge(before, sketch string) (Applied, error) {
 // cutSketch splits a sketch at its markers. A line that is also in the file is no
 // marker.
 func cutSketch(d *document, sketch string) (out []segment, markers int) {
-	had := map[string]bool{}
-	for _, l := range d.lines {
-		had[strings.TrimSpace(l.text)] = true
-	}
+	had := trimmedSet(d.lines)
 	cur := segment{source: 1}
-	flush := func(after bool) {
-		cur.after = after
-		for cur.before && len(cur.lines) > 0 && strings.TrimSpace(cur.lines[0]) == "" {
-			cur.lines, cur.source = cur.lines[1:], cur.source+1
+	flush := func() {
+		if blank(cur.lines) {
+			return
 		}
-		for n := len(cur.lines); after && n > 0 && strings.TrimSpace(cur.lines[n-1]) == ""; n-- {
-			cur.lines = cur.lines[:n-1]
-		}
-		if !blank(cur.lines) {
-			out = append(out, cur)
-		}
+		from, to := trimEnds(cur.lines, func(s string) bool { return strings.TrimSpace(s) == "" })
+		cur.lines, cur.source = cur.lines[from:to], cur.source+from
+		out = append(out, cur)
 	}
 	for i, l := range splitText(sketch) {
 		s := strings.TrimSpace(l.text)
@@ -65,27 +58,20 @@ func cutSketch(d *document, sketch string) (out []segment, markers int) {
 			continue
 		}
 		markers++
-		flush(true)
+		flush()
 		cur = segment{before: true, source: i + 2}
 	}
-	flush(false)
+	flush()
 	return out, markers
 }
 
 // merger merges segments into the file, in order.
 type merger struct {
-	doc   *document
-	pos   int // first line not covered by a segment
-	notes []string
+	applier
+	pos int // first line not covered by a segment
 }
 
 func (m *merger) merge(s segment) error {
-	for !s.after && len(s.lines) > 0 && strings.TrimSpace(s.lines[len(s.lines)-1]) == "" {
-		s.lines = s.lines[:len(s.lines)-1]
-	}
-	for !s.before && len(s.lines) > 0 && strings.TrimSpace(s.lines[0]) == "" {
-		s.lines, s.source = s.lines[1:], s.source+1
-	}
 	from, level, err := m.start(s)
 	if err != nil {
 		return err
@@ -121,20 +107,14 @@ func (m *merger) merge(s segment) error {
 		)
 	}
 	if !slices.Equal(lines, s.lines) || level >= spacing {
-		m.notes = append(
-			m.notes,
-			Sentence(
-				fmt.Sprintf(
-					"the part at line %d of the edit was matched at lines %d-%d although its white space or punctuation differs",
-					s.source,
-					from+1,
-					to+1,
-				),
-			),
+		m.note(
+			"the part at line %d of the edit was matched at lines %d-%d although its white space or punctuation differs",
+			s.source,
+			from+1,
+			to+1,
 		)
 	}
-	p := applier{doc: m.doc}
-	p.put(hunk{lines: hunkLines(old, lines, false)}, from, to+1, false)
+	m.put(hunk{lines: hunkLines(old, lines, false)}, from, to+1, false)
 	m.pos = from + len(lines)
 	return nil
 }

@@ -354,14 +354,10 @@ func (p *unifiedParser) ends(s string) bool {
 
 // bare parses a text in which every line begins with -, + or a space.
 func (p *unifiedParser) bare() {
-	lines := p.lines
-	for len(lines) > 0 && (strings.TrimSpace(lines[0].text) == "" || strings.HasPrefix(lines[0].text, "```")) {
-		lines = lines[1:]
-	}
-	for n := len(lines); n > 0 && (strings.TrimSpace(lines[n-1].text) == "" || strings.HasPrefix(lines[n-1].text, "```")); n-- {
-		lines = lines[:n-1]
-	}
-	changes := false
+	from, to := trimEnds(p.lines, func(l line) bool {
+		return strings.TrimSpace(l.text) == "" || strings.HasPrefix(l.text, "```")
+	})
+	lines, changes := p.lines[from:to], false
 	for _, l := range lines {
 		if l.text != "" && !isOp(l.text) {
 			return

@@ -109,14 +109,10 @@ func stripGutter(name, before, s string) (string, bool) {
 	if !sure || common(before, bare) < common(before, texts(lines)) {
 		return s, false
 	}
-	for i := range lines {
-		lines[i].text = bare[i]
-	}
-	d := document{lines: lines}
-	return d.String(), true
+	return joinTexts(lines, bare), true
 }
 
-// findGutter returns lines without line numbers that count from 1, the separator after
+// gutters returns lines without line numbers that count from 1, the separator after
 // the numbers, and whether they are padded to a width of six, as by cat -n. The
 // separator is empty if a line does not fit. A blank line may lack its number.
 func gutters(lines []string) (bare []string, sign string, padded bool) {
