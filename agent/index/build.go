@@ -134,6 +134,7 @@ func (x *Index) build(ctx context.Context, t Tree) error {
 		}
 		x.tell(t.Repo, func(p *Progress) { p.Done, p.Skipped = p.Done+1, e.skipped })
 	}
+	x.cfg.Log.InfoContext(ctx, "vectors of a tree are ready", "repo", t.Repo, "files", len(t.Files), "new", len(missing), "skipped", e.skipped)
 	return nil
 }
 
@@ -170,17 +171,17 @@ func (e *embedding) file(ctx context.Context, name, id string, text []byte) (*bl
 // cutSafely divides a file into chunks without secrets. The whole file is redacted, so that
 // a secret at the border of two chunks is found. If that changes the number of lines, there
 // are none.
-func cutSafely(name string, text []byte, redact func(string) string) []Chunk {
+func cutSafely(name string, text []byte, redact func(string) string) []chunk {
 	clean := redact(string(text)) //control:embedded-redacted
 	if strings.Count(clean, "\n") != strings.Count(string(text), "\n") {
 		return nil
 	}
-	return Cut(name, []byte(clean))
+	return cut(name, []byte(clean))
 }
 
 // chunks adds the vectors of chunks to b. If the model refuses them together, it is asked
 // for each alone.
-func (e *embedding) chunks(ctx context.Context, b *blob, list []Chunk) error {
+func (e *embedding) chunks(ctx context.Context, b *blob, list []chunk) error {
 	vectors, err := e.ask(ctx, list)
 	if err == nil {
 		e.refused = 0
@@ -193,11 +194,11 @@ func (e *embedding) chunks(ctx context.Context, b *blob, list []Chunk) error {
 		return err
 	}
 	for _, c := range list {
-		one, err := e.ask(ctx, []Chunk{c})
+		one, err := e.ask(ctx, []chunk{c})
 		if err != nil && !isOutage(ctx, err) && len(c.Text) > 400 { // perhaps too long for the model
 			short := c
 			short.Text = strings.ToValidUTF8(c.Text[:len(c.Text)/3], "")
-			one, err = e.ask(ctx, []Chunk{short})
+			one, err = e.ask(ctx, []chunk{short})
 		}
 		switch {
 		case err == nil:
@@ -218,7 +219,7 @@ func (e *embedding) chunks(ctx context.Context, b *blob, list []Chunk) error {
 }
 
 // ask asks the model for the vectors of chunks, one request at a time.
-func (e *embedding) ask(ctx context.Context, list []Chunk) ([][]float32, error) {
+func (e *embedding) ask(ctx context.Context, list []chunk) ([][]float32, error) {
 	if err := e.wait(ctx); err != nil {
 		return nil, err
 	}
@@ -255,7 +256,7 @@ func (x *Index) embedLate(ctx context.Context, m maker, changed map[string][]byt
 	var files []File
 	for _, name := range slices.Sorted(maps.Keys(changed)) {
 		if changed[name] != nil && isBelow(name, under) && !Excludes(name) {
-			files = append(files, File{name, BlobOf(changed[name])})
+			files = append(files, File{name, blobOf(changed[name])})
 		}
 	}
 	known, err := x.load(ctx, m, files)
@@ -268,7 +269,7 @@ func (x *Index) embedLate(ctx context.Context, m maker, changed map[string][]byt
 	for _, f := range files {
 		b := known[f.Blob]
 		if b == nil {
-			n := len(Cut(f.Path, changed[f.Path]))
+			n := len(cut(f.Path, changed[f.Path]))
 			if n > room {
 				left++
 				continue

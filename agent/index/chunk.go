@@ -16,31 +16,31 @@ const version = 1
 // Limits of chunks and files.
 const (
 	maxChunkLines = 60
-	minChunkLines = 8  // shorter definitions are joined with their neighbors
+	minChunkLines = 8 // shorter definitions are joined with their neighbors
 	maxChunkText  = 4000
 	maxLine       = 400 // bytes of one line
 	maxFile       = 256 << 10
 	maxFileChunks = 400
 )
 
-// Chunk is a part of a file: a definition, several short ones, or a part of a long one.
+// chunk is a part of a file: a definition, several short ones, or a part of a long one.
 // Lines are 1-based and inclusive.
-type Chunk struct {
+type chunk struct {
 	From, To int
 	Text     string
 }
 
-// Cut divides a file into chunks along its definitions. Together they have each line
+// cut divides a file into chunks along its definitions. Together they have each line
 // once. It returns none for a file without text that a person wrote, see [Excludes].
-func Cut(name string, text []byte) []Chunk {
+func cut(name string, text []byte) []chunk {
 	if Excludes(name) || len(text) > maxFile || bytes.IndexByte(text, 0) >= 0 || isGenerated(text) {
 		return nil
 	}
 	lines := strings.Split(strings.TrimSuffix(strings.ReplaceAll(string(text), "\r\n", "\n"), "\n"), "\n")
-	var out []Chunk
+	var out []chunk
 	for _, part := range parts(name, text, lines) {
 		for from := part.from; from <= part.to; from += maxChunkLines {
-			c := Chunk{From: from, To: min(from+maxChunkLines-1, part.to)}
+			c := chunk{From: from, To: min(from+maxChunkLines-1, part.to)}
 			if part.to-c.To < minChunkLines { // no crumb at the end
 				c.To = part.to
 			}

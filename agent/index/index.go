@@ -73,11 +73,9 @@ type maker struct {
 	room int // bytes of a text
 }
 
-// Tree is the files of a commit that a session may see. Key identifies its files and their
-// selection. Read returns the content of one.
+// Tree is the files of a commit that a session may see. Read returns the content of one.
 type Tree struct {
 	Repo  string
-	Key   string
 	Files []File
 	Read  func(ctx context.Context, path string) ([]byte, error)
 }
@@ -148,13 +146,19 @@ func (x *Index) Progress() []Progress {
 	return out
 }
 
-// View is a tree as one session has it. The zero value of Changed means no changes.
+// View is a tree as one session has it. A nil Changed means no changes.
 type View struct {
-	Index *Index
-	Tree  Tree
-	// Changed returns the paths that the session has changed or deleted, and the content of
-	// those that it may see; nil for the others.
-	Changed func(ctx context.Context) (map[string][]byte, error)
+	Index   *Index
+	Tree    Tree
+	Changed func(ctx context.Context) (Changes, error)
+}
+
+// Changes are the paths that a session has changed or deleted, with the content of those
+// that it may see and nil for the others. Left is the number of files that are too many to
+// be read; their content is nil.
+type Changes struct {
+	Files map[string][]byte
+	Left  int
 }
 
 // Question asks for at most Max chunks below a directory, "" or "." for all.
@@ -192,18 +196,18 @@ func (v *View) Ask(ctx context.Context, q Question) (Answer, error) {
 	}
 	files := slices.DeleteFunc(slices.Clone(v.Tree.Files), func(f File) bool { return !isBelow(f.Path, q.Under) })
 	var out Answer
-	var changed map[string][]byte
+	var changed Changes
 	if v.Changed != nil {
 		if changed, err = v.Changed(ctx); err != nil {
 			return out, err
 		}
-		files = slices.DeleteFunc(files, func(f File) bool { _, ok := changed[f.Path]; return ok })
+		files = slices.DeleteFunc(files, func(f File) bool { _, ok := changed.Files[f.Path]; return ok })
 	}
-	late, left, err := x.embedLate(ctx, about, changed, q.Under)
+	late, left, err := x.embedLate(ctx, about, changed.Files, q.Under)
 	if err != nil {
 		return out, err
 	}
-	out.Late, out.Files = left, len(files)
+	out.Late, out.Files = left+changed.Left, len(files)
 	found, err := x.load(ctx, about, files)
 	if err != nil {
 		return out, err
@@ -372,8 +376,8 @@ func (x *Index) keep(m maker, id string, b *blob) {
 	}
 }
 
-// BlobOf returns git's id of a content.
-func BlobOf(text []byte) string {
+// blobOf returns git's id of a content.
+func blobOf(text []byte) string {
 	h := sha1.New() //nolint:gosec // as git has it
 	fmt.Fprintf(h, "blob %d\x00", len(text))
 	h.Write(text)

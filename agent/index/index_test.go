@@ -92,7 +92,7 @@ func (b *bench) take() string {
 
 // tree returns the tree of files.
 func tree(files map[string]string) index.Tree {
-	t := index.Tree{Repo: "octo/hello", Key: fmt.Sprint(files)}
+	t := index.Tree{Repo: "octo/hello"}
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		t.Files = append(t.Files, index.File{Path: name, Blob: index.BlobOf([]byte(files[name]))})
 	}
@@ -204,7 +204,9 @@ func TestChangedFiles(t *testing.T) {
 		tr := tree(map[string]string{"a.go": carFile, "gone.go": carFile + "// old\n", "c.go": tidyFile})
 		ready(t, x, tr)
 		changed := map[string][]byte{"a.go": []byte(tidyFile + "// new\n"), "gone.go": nil, "d.go": []byte(carFile + "// d\n")}
-		v := &index.View{Index: x, Tree: tr, Changed: func(context.Context) (map[string][]byte, error) { return changed, nil }}
+		v := &index.View{Index: x, Tree: tr, Changed: func(context.Context) (index.Changes, error) {
+			return index.Changes{Files: changed}, nil
+		}}
 		if got := ask(t, v, "car"); got[0] != "d.go:1-7" || slices.ContainsFunc(got, func(s string) bool { return strings.HasPrefix(s, "gone") }) {
 			t.Errorf("found %q", got)
 		}
@@ -313,7 +315,9 @@ type talking struct{ until chan struct{} }
 
 func (talking) Name() string { return "m" }
 
-func (talking) Capabilities(context.Context) (llm.Capabilities, error) { return llm.Capabilities{}, nil }
+func (talking) Capabilities(context.Context) (llm.Capabilities, error) {
+	return llm.Capabilities{}, nil
+}
 
 func (m talking) Stream(context.Context, llm.Request) iter.Seq2[llm.Part, error] {
 	return func(yield func(llm.Part, error) bool) {

@@ -95,7 +95,7 @@ func Rank(files []Source, weight map[string]float64, most int) []Hit {
 	var list []ranked
 	for _, f := range files {
 		name := strings.ToLower(f.Path)
-		for _, c := range Cut(f.Path, f.Text) {
+		for _, c := range cut(f.Path, f.Text) {
 			text := strings.ToLower(c.Text)
 			first, _, _ := strings.Cut(text, "\n")
 			size := 1 + float64(len(text))/2000

@@ -25,6 +25,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/handrail-bot/handrail/agent/index"
 	"github.com/handrail-bot/handrail/agent/llm"
 	"github.com/handrail-bot/handrail/agent/mcp"
 	"github.com/handrail-bot/handrail/agent/session"
@@ -84,6 +85,8 @@ type Config struct {
 	Model   llm.Model         // takes a second look at review findings; nil disables it
 	Context int               // context size to request for it in tokens; 0 means its initial size
 	Start   workspace.Starter // runs pdftotext; nil reports PDF files as binary
+
+	Meaning *index.View // finds code by its meaning; nil if no model is configured for that
 
 	Code      workspace.Coder      // asks language servers, and finds problems
 	Languages []workspace.Language // that have a server here; without any the tools of Code are not announced

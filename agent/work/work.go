@@ -13,6 +13,7 @@
 //	bases.go       the files of commits, as lower layers of workspaces
 //	past.go        the git history inside of the workspace
 //	paths.go       the part of the repository in the workspace
+//	meaning.go     the files for the index of meanings
 //	files.go       the files of a commit, and the project's part of the prompt
 //	foreign.go     hiding rules for external files
 //	output.go      live output of a running command
@@ -45,6 +46,7 @@ import (
 	"time"
 
 	"github.com/handrail-bot/handrail/agent"
+	"github.com/handrail-bot/handrail/agent/index"
 	"github.com/handrail-bot/handrail/agent/mcp"
 	"github.com/handrail-bot/handrail/agent/project"
 	"github.com/handrail-bot/handrail/agent/session"
@@ -53,7 +55,8 @@ import (
 	"github.com/handrail-bot/handrail/policy"
 )
 
-// Config configures an engine. Only SetUps, Image, Created and Egress are optional.
+// Config configures an engine. Only SetUps, Image, Created, Egress, Servers and Index
+// are optional.
 type Config struct {
 	Bases     *Bases
 	Workspace workspace.Engine
@@ -71,6 +74,7 @@ type Config struct {
 	// URLs are not supported.
 	Servers func(name string, s policy.Server) (http.RoundTripper, error)
 	Secrets Secrets
+	Index   *index.Index // finds code by its meaning; nil disables it
 	Policy  *policy.Policy
 	Rules   policy.Config // source of Policy
 	Image   Finder        // nil means the engine's own image
@@ -94,6 +98,7 @@ type Need struct {
 	Servers  *mcp.Hub                                                       // MCP servers; may be nil
 	Nonce    string                                                         // in the fences around untrusted text
 	Answered func(ctx context.Context, call session.Call, question string) (string, bool, error)
+	Meaning  *index.View // finds code by its meaning; may be nil
 }
 
 // Engine works on sessions: it connects the model, policy and git with a workspace. It
@@ -283,37 +288,12 @@ func (e *Engine) agent(
 	if err != nil {
 		return nil, err
 	}
-	lacking, err := e.needsOf(ctx, ws, j.image)
+	need, err := e.need(ctx, ws, j, at)
 	if err != nil {
 		return nil, err
 	}
-	var servers []workspace.LanguageServer
-	for _, s := range e.cfg.Rules.LanguageServers {
-		servers = append(servers, workspace.LanguageServer(s))
-	}
-	languages, err := ws.Languages(ctx, servers)
-	if err != nil {
-		return nil, err
-	}
-	cfg, err := e.cfg.Agent(
-		Need{
-			Languages: languages,
-			Model:     at.ModelName(),
-			Name:      j.Name,
-			Workspace: ws.Workspace,
-			Rules:     e.cfg.Rules,
-			Tests:     facts.Tests(),
-			Shell:     at.Shell,
-			Refuse:    lacking.refuse,
-			Lacks:     lacking.lacks,
-			Output: func(ctx context.Context, handle string) (string, bool, error) {
-				return session.OutputOf(ctx, j.Log, handle)
-			},
-			Servers:  hub,
-			Nonce:    cmp.Or(at.Task.Nonce, contentID([]byte("nonce " + at.Task.Session + at.Task.Base))[:16]),
-			Answered: answered(j.Log),
-		},
-	)
+	need.Tests, need.Servers = facts.Tests(), hub
+	cfg, err := e.cfg.Agent(need)
 	if err != nil {
 		return nil, err
 	}
@@ -361,6 +341,42 @@ func (e *Engine) agent(
 	}
 	cfg.Limits, cfg.Shares, cfg.Log = e.limits(), j.Shares, e.cfg.Log
 	return agent.New(cfg)
+}
+
+// need describes the agent of a session, without the project's tests and MCP servers.
+func (e *Engine) need(ctx context.Context, ws place, j Job, at *session.State) (Need, error) {
+	lacking, err := e.needsOf(ctx, ws, j.image)
+	if err != nil {
+		return Need{}, err
+	}
+	var servers []workspace.LanguageServer
+	for _, s := range e.cfg.Rules.LanguageServers {
+		servers = append(servers, workspace.LanguageServer(s))
+	}
+	languages, err := ws.Languages(ctx, servers)
+	if err != nil {
+		return Need{}, err
+	}
+	view, err := e.meaning(ctx, ws, j, at)
+	if err != nil {
+		return Need{}, err
+	}
+	return Need{
+		Languages: languages,
+		Model:     at.ModelName(),
+		Name:      j.Name,
+		Workspace: ws.Workspace,
+		Rules:     e.cfg.Rules,
+		Shell:     at.Shell,
+		Refuse:    lacking.refuse,
+		Lacks:     lacking.lacks,
+		Output: func(ctx context.Context, handle string) (string, bool, error) {
+			return session.OutputOf(ctx, j.Log, handle)
+		},
+		Nonce:    cmp.Or(at.Task.Nonce, contentID([]byte("nonce " + at.Task.Session + at.Task.Base))[:16]),
+		Answered: answered(j.Log),
+		Meaning:  view,
+	}, nil
 }
 
 // isWalled reports whether commands in a workspace can change only a copy: it is in a

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/handrail-bot/handrail/agent"
+	"github.com/handrail-bot/handrail/agent/index"
 	"github.com/handrail-bot/handrail/agent/llm"
 	"github.com/handrail-bot/handrail/agent/project/image"
 	"github.com/handrail-bot/handrail/agent/tools"
@@ -36,6 +37,7 @@ type engineParts struct {
 	rules     policy.Config
 	headers   map[string]map[string]secret.Value // of MCP servers at URLs, by server
 	secrets   *secrets
+	index     *index.Index // finds code by its meaning; nil disables it
 	log       *slog.Logger
 }
 
@@ -58,6 +60,7 @@ func newEngine(p engineParts) (*work.Engine, error) {
 		Workspace: p.workspace,
 		Agent:     p.agent,
 		Secrets:   p.secrets.Secrets,
+		Index:     p.index,
 		Policy:    rules,
 		Rules:     p.rules,
 		Image:     image.Find,
@@ -93,7 +96,7 @@ func (p engineParts) agent(need work.Need) (agent.Config, error) {
 	kit.Model, kit.Context, kit.Tests, kit.Shelled = m, p.context, need.Tests, need.Shell
 	kit.Output, kit.Refuse, kit.Lacks = need.Output, need.Refuse, need.Lacks
 	kit.Servers, kit.Nonce, kit.Answered = need.Servers, need.Nonce, need.Answered
-	kit.Code, kit.Languages = ws, need.Languages
+	kit.Code, kit.Languages, kit.Meaning = ws, need.Languages, need.Meaning
 	kit.Redact = func(text string) string { text, _ = p.secrets.Redactor.Redact(text); return text }
 	kit.LongCommands = need.Rules.LongRunningCommands //control:long-commands
 	out.Tools = builtin.Tools(kit)

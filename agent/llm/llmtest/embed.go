@@ -11,14 +11,14 @@ import (
 	"github.com/handrail-bot/handrail/agent/llm"
 )
 
-// VectorSize is the length of a [Vector].
-const VectorSize = 64
+// vectorSize is the length of a vector.
+const vectorSize = 64
 
-// Vector returns the direction of a text, the same each time: texts with common words are
+// vector returns the direction of a text, the same each time: texts with common words are
 // near each other, whatever their case, and so are a few words of one meaning: car and
 // vehicle, retry and backoff, hello and welcome.
-func Vector(text string) []float32 {
-	out := make([]float32, VectorSize)
+func vector(text string) []float32 {
+	out := make([]float32, vectorSize)
 	out[0] = 0.1 // a text without words has a direction, too
 	for _, w := range strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
 		h := fnv.New64a()
@@ -28,7 +28,7 @@ func Vector(text string) []float32 {
 		if n>>32&1 == 1 {
 			sign = -1
 		}
-		out[1+n%(VectorSize-1)] += sign
+		out[1+n%(vectorSize-1)] += sign
 	}
 	return out
 }
@@ -49,7 +49,7 @@ func meaning(word string) string {
 	return word
 }
 
-// Embedder is a model whose vectors are those of [Vector]. Fail, if not nil, returns the
+// Embedder is a model whose vectors are those of the words of a text. Fail, if not nil, returns the
 // error of a text. It keeps no state; Asked, if not nil, receives the texts of each
 // request.
 type Embedder struct {
@@ -77,7 +77,7 @@ func (e Embedder) Embed(ctx context.Context, texts []string) ([][]float32, error
 				return nil, err
 			}
 		}
-		out[i] = Vector(text)
+		out[i] = vector(text)
 	}
 	return out, ctx.Err()
 }
@@ -94,7 +94,7 @@ func (s *Server) ollamaEmbed(w http.ResponseWriter, r *http.Request) {
 	}
 	vectors := make([][]float32, len(req.Input))
 	for i, text := range req.Input {
-		vectors[i] = Vector(text)
+		vectors[i] = vector(text)
 	}
 	WriteJSON(w, http.StatusOK, map[string]any{"model": req.Model, "embeddings": vectors})
 }
