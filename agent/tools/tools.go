@@ -86,6 +86,10 @@ type Config struct {
 	Context int               // context size to request for it in tokens; 0 means its initial size
 	Start   workspace.Starter // runs pdftotext; nil reports PDF files as binary
 
+	// Instructions returns the instructions of the repository by name, "" for the list. nil
+	// means that it has none.
+	Instructions func(ctx context.Context, name string) (Instructions, error)
+
 	Meaning *index.View // finds code by its meaning; nil if no model is configured for that
 
 	Code      workspace.Coder      // asks language servers, and finds problems
@@ -112,6 +116,14 @@ type Config struct {
 	// Output returns the whole output stored under a handle in the session. nil means
 	// that none is stored.
 	Output func(ctx context.Context, handle string) (text string, ok bool, err error)
+}
+
+// Instructions are instructions of the repository: a line for each in Names, and the file
+// and the text of one that was asked for.
+type Instructions struct {
+	Names []string
+	Path  string
+	Text  string
 }
 
 // Spec declares a tool to the model, to the gate, and to the checks of a model's

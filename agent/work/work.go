@@ -99,6 +99,9 @@ type Need struct {
 	Nonce    string                                                         // in the fences around untrusted text
 	Answered func(ctx context.Context, call session.Call, question string) (string, bool, error)
 	Meaning  *index.View // finds code by its meaning; may be nil
+	// Instructions returns instructions of the base branch, see [project.Rules.Fetch]; nil
+	// means that there are none.
+	Instructions func(ctx context.Context, name string) (project.Instructions, error)
 }
 
 // Engine works on sessions: it connects the model, policy and git with a workspace. It
@@ -361,15 +364,20 @@ func (e *Engine) need(ctx context.Context, ws place, j Job, at *session.State) (
 	if err != nil {
 		return Need{}, err
 	}
+	fetch, err := j.instructions(ctx, ws)
+	if err != nil {
+		return Need{}, err
+	}
 	return Need{
-		Languages: languages,
-		Model:     at.ModelName(),
-		Name:      j.Name,
-		Workspace: ws.Workspace,
-		Rules:     e.cfg.Rules,
-		Shell:     at.Shell,
-		Refuse:    lacking.refuse,
-		Lacks:     lacking.lacks,
+		Instructions: fetch,
+		Languages:    languages,
+		Model:        at.ModelName(),
+		Name:         j.Name,
+		Workspace:    ws.Workspace,
+		Rules:        e.cfg.Rules,
+		Shell:        at.Shell,
+		Refuse:       lacking.refuse,
+		Lacks:        lacking.lacks,
 		Output: func(ctx context.Context, handle string) (string, bool, error) {
 			return session.OutputOf(ctx, j.Log, handle)
 		},

@@ -222,6 +222,7 @@ var controlsOfAgent = []control{
 	{"embedded-redacted", "value string(text)", "./agent/index", "TestSecretsStayHere"},
 	{"question-redacted", "call Redact $1", "./agent/index", "TestSecretsInQuestions"},
 	{"hidden-has-no-meaning", "true", "./agent/work", "TestHiddenHasNoMeaning"},
+	{"instructions-of-the-base", "value &project.Rules{Files: ws.Workspace}", "./cmd/handrail", "TestScripts/run_skills"},
 	{"hidden-rules", "false", "./agent/work", "TestHiddenRules"},
 	{"sigpipe-is-no-failure", "value !t.Passed()", "./agent", "TestTestsThatPass"},
 	{"tests-are-old", "drop", "./agent", "TestTestsThatPass"},

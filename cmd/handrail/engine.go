@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"log/slog"
 	"net/http"
 	"time"
@@ -98,6 +99,12 @@ func (p engineParts) agent(need work.Need) (agent.Config, error) {
 	kit.Servers, kit.Nonce, kit.Answered = need.Servers, need.Nonce, need.Answered
 	kit.Code, kit.Languages, kit.Meaning = ws, need.Languages, need.Meaning
 	kit.Redact = func(text string) string { text, _ = p.secrets.Redactor.Redact(text); return text }
+	if need.Instructions != nil {
+		kit.Instructions = func(ctx context.Context, name string) (tools.Instructions, error) {
+			got, err := need.Instructions(ctx, name)
+			return tools.Instructions(got), err
+		}
+	}
 	kit.LongCommands = need.Rules.LongRunningCommands //control:long-commands
 	out.Tools = builtin.Tools(kit)
 	return out, nil
