@@ -35,7 +35,7 @@ var gap = pattern.Lazy(`^(?:` + strings.Join([]string{
 var report = pattern.Lazy(`^(?:` + strings.Join([]string{
 	`(?:Created|Changed|Deleted|Renamed \S+ to) \S+ \(\+\d+ [−-]\d+\)\..*`,
 	`\S+ already has exactly this content; nothing was written\.`,
-	`\[(?:Exit code \d+, |Timed out: killed with |Killed by a signal after |Everything that ran was ended after |In this line: |Network: |Tests: exit |Directory: |` +
+	`\[(?:Exit code \d+, |Timed out: killed with |For more time, up to |Killed by a signal after |Everything that ran was ended after |In this line: |Network: |Tests: exit |Directory: |` +
 		`The shell (?:died and|was left in) |The next command begins in |This is a new shell, |Nothing in the \d+ lines? of |\d+ of \d+ lines match|` +
 		`The output speaks of a full disk|not looked into: |search_workspace finds them ).*\]`,
 	`\((?:no output|empty file)\)`, `\(no result: the session was interrupted .*\)`, `\(nothing here, or only what \.gitignore .*\)`,

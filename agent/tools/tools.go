@@ -99,7 +99,7 @@ type Config struct {
 	Name string // display name of the tree; "Name/a.go" means "a.go" if there is no directory Name
 
 	CommandTimeout time.Duration // default of a command; 0 means 2 minutes
-	MaxTimeout     time.Duration // maximum that a command may request; 0 means the default limit
+	MaxTimeout     time.Duration // maximum that a command may request without an approval; 0 means the default limit
 	LongCommands   []string      // prefixes of commands that get MaxTimeout by default; nil means the built-in list
 	Tests          []string      // prefixes of the project's test commands, besides the well-known ones
 	Shelled        session.Shell // state of the shell when the session was last active
@@ -107,7 +107,10 @@ type Config struct {
 	// the packages that a command did not find, "" if there is no such thing. Either may be nil.
 	Refuse  func(command string) string
 	Lacks   func(workspace.CommandResult) string
-	Redact  func(string) string // removes secrets from a text before it is split; nil disables it
+	// TimedOut returns the calls of the session that ran out of time. nil means that commands
+	// cannot get more than MaxTimeout.
+	TimedOut func(ctx context.Context) ([]session.Call, error)
+	Redact   func(string) string // removes secrets from a text before it is split; nil disables it
 	Servers *mcp.Hub            // MCP servers; nil if there are none
 	Nonce   string              // in the fences around the words of MCP servers
 	// Answered returns the requester's answer to a question that an MCP server asked during

@@ -98,7 +98,8 @@ type Need struct {
 	Servers  *mcp.Hub                                                       // MCP servers; may be nil
 	Nonce    string                                                         // in the fences around untrusted text
 	Answered func(ctx context.Context, call session.Call, question string) (string, bool, error)
-	Meaning  *index.View // finds code by its meaning; may be nil
+	TimedOut func(ctx context.Context) ([]session.Call, error) // calls that ran out of time
+	Meaning  *index.View                                       // finds code by its meaning; may be nil
 	// Instructions returns instructions of the base branch, see [project.Rules.Fetch]; nil
 	// means that there are none.
 	Instructions func(ctx context.Context, name string) (project.Instructions, error)
@@ -383,6 +384,7 @@ func (e *Engine) need(ctx context.Context, ws place, j Job, at *session.State) (
 		},
 		Nonce:    cmp.Or(at.Task.Nonce, contentID([]byte("nonce " + at.Task.Session + at.Task.Base))[:16]),
 		Answered: answered(j.Log),
+		TimedOut: timedOut(j.Log),
 		Meaning:  view,
 	}, nil
 }
@@ -491,7 +493,7 @@ func (e *Engine) open(
 	spec := workspace.Spec{
 		Keep:    j.caches != "",
 		Session: j.Task.Session, Name: j.Name, Source: source.Source, Over: source.Over, Git: before.dir, Layer: layer.dir, State: filepath.Join(state, "state"), Image: j.image.Name, Pull: e.cfg.Rules.Pulls(j.image.Name), Tell: j.OnSetup,
-		Limits: workspace.Limits{MemoryBytes: int64(w.Memory), Pids: int64(w.Pids), CPUs: w.CPUs, DiskBytes: int64(w.Disk)},
+		Limits: workspace.Limits{MemoryBytes: int64(w.Memory), Pids: int64(w.Pids), CPUs: w.CPUs, DiskBytes: int64(w.Disk), Command: workspace.MaxCommand},
 	}
 	var ws *workspace.Workspace
 	if err = e.setNetwork(&spec, w, "workspace.hosts"); err == nil {

@@ -96,6 +96,7 @@ func (p engineParts) agent(need work.Need) (agent.Config, error) {
 	kit := tools.Config{Files: ws, Search: ws, Shell: ws, Changes: ws, Start: ws, Root: ws.Root(), Name: need.Name}
 	kit.Model, kit.Context, kit.Tests, kit.Shelled = m, p.context, need.Tests, need.Shell
 	kit.Output, kit.Refuse, kit.Lacks = need.Output, need.Refuse, need.Lacks
+	kit.TimedOut = need.TimedOut
 	kit.Servers, kit.Nonce, kit.Answered = need.Servers, need.Nonce, need.Answered
 	kit.Code, kit.Languages, kit.Meaning = ws, need.Languages, need.Meaning
 	kit.Redact = func(text string) string { text, _ = p.secrets.Redactor.Redact(text); return text }
@@ -104,6 +105,10 @@ func (p engineParts) agent(need work.Need) (agent.Config, error) {
 			got, err := need.Instructions(ctx, name)
 			return tools.Instructions(got), err
 		}
+	}
+	if most := time.Duration(need.Rules.Tools["run_terminal_command"].Timeout); most > 0 { //control:command-time
+		kit.MaxTimeout = min(most, workspace.DefaultLimits.Command)
+		kit.CommandTimeout = min(2*time.Minute, kit.MaxTimeout)
 	}
 	kit.LongCommands = need.Rules.LongRunningCommands //control:long-commands
 	out.Tools = builtin.Tools(kit)
