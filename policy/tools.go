@@ -32,9 +32,11 @@ var toolNames = [...]string{
 	"add_issue_comment", "add_labels", "wait_for_checks",
 }
 
-// HasTool reports whether a rule can be given for a tool. Without attempt_completion no
+// hasTool reports whether a rule can be given for a tool. Without attempt_completion no
 // session ends, so it has none. The tools of MCP servers are named server__tool.
-func HasTool(name string) bool { return slices.Contains(toolNames[:], name) || strings.Contains(name, "__") }
+func hasTool(name string) bool {
+	return slices.Contains(toolNames[:], name) || strings.Contains(name, "__")
+}
 
 // minToolTime is the minimum time limit of a call.
 const minToolTime = Duration(time.Second)
@@ -42,7 +44,7 @@ const minToolTime = Duration(time.Second)
 func (c Config) checkTools(p *problems) {
 	for _, name := range slices.Sorted(maps.Keys(c.Tools)) {
 		rule := c.Tools[name]
-		if !HasTool(name) {
+		if !hasTool(name) {
 			text := fmt.Sprintf("there is no tool %q to be limited", name)
 			if near := typo.Nearest(name, toolNames[:]); near != "" {
 				text += fmt.Sprintf(", did you mean %q", near)

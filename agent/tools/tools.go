@@ -105,14 +105,14 @@ type Config struct {
 	Shelled        session.Shell // state of the shell when the session was last active
 	// Refuse returns why a command cannot succeed in this workspace, and Lacks a line about
 	// the packages that a command did not find, "" if there is no such thing. Either may be nil.
-	Refuse  func(command string) string
-	Lacks   func(workspace.CommandResult) string
+	Refuse func(command string) string
+	Lacks  func(workspace.CommandResult) string
 	// TimedOut returns the calls of the session that ran out of time. nil means that commands
 	// cannot get more than MaxTimeout.
 	TimedOut func(ctx context.Context) ([]session.Call, error)
 	Redact   func(string) string // removes secrets from a text before it is split; nil disables it
-	Servers *mcp.Hub            // MCP servers; nil if there are none
-	Nonce   string              // in the fences around the words of MCP servers
+	Servers  *mcp.Hub            // MCP servers; nil if there are none
+	Nonce    string              // in the fences around the words of MCP servers
 	// Answered returns the requester's answer to a question that an MCP server asked during
 	// an earlier call. nil means that there is none.
 	Answered func(ctx context.Context, call session.Call, question string) (answer string, ok bool, err error)

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -42,7 +41,13 @@ func TestHiddenHasNoMeaning(t *testing.T) {
 	}
 	var mu sync.Mutex
 	var asked []string
-	x := index.New(index.Config{Vectors: noRows{}, Redact: func(s string) string { return s }, Embedder: llmtest.Embedder{Asked: func(texts []string) {
+	ready := make(chan struct{})
+	told := func(p index.Progress) {
+		if p.Total > 0 && p.Done == p.Total {
+			close(ready)
+		}
+	}
+	x := index.New(index.Config{Told: told, Vectors: noRows{}, Redact: func(s string) string { return s }, Embedder: llmtest.Embedder{Asked: func(texts []string) {
 		mu.Lock()
 		defer mu.Unlock()
 		asked = append(asked, texts...)
@@ -63,8 +68,10 @@ func TestHiddenHasNoMeaning(t *testing.T) {
 	if diff := cmp.Diff([]string{".agentignore", "in/a.go"}, paths); diff != "" {
 		t.Error(diff)
 	}
-	for p := x.Progress(); len(p) == 0 || p[0].Done < p[0].Total; p = x.Progress() {
-		time.Sleep(time.Millisecond)
+	select {
+	case <-ready:
+	case <-t.Context().Done():
+		t.Fatal("the index is not ready")
 	}
 	view.Changed = nil
 	got, err := view.Ask(t.Context(), index.Question{Text: "Canary car", Max: 10})
