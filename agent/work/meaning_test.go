@@ -73,6 +73,9 @@ func TestHiddenHasNoMeaning(t *testing.T) {
 	case <-t.Context().Done():
 		t.Fatal("the index is not ready")
 	}
+	if p := x.Progress(); len(p) != 1 || p[0].Repo != "hello" || p[0].Skipped != 0 {
+		t.Errorf("progress is %v", p)
+	}
 	view.Changed = nil
 	got, err := view.Ask(t.Context(), index.Question{Text: "Canary car", Max: 10})
 	if err != nil || len(got.Hits) == 0 || got.Hits[0].Path != "in/a.go" {
