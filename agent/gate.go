@@ -44,6 +44,12 @@ func (g *gate) rule(ctx context.Context, c *session.CallState) (ruling, error) {
 	if !ok {
 		return ruling{mistake: true, refused: g.tools.Instead(c.Name, c.Arguments, g.tools.names())}, nil
 	}
+	if name := tool.Spec().Name; g.policy.ToolOff(g.mode, name) { //control:tool-is-off
+		return ruling{
+			class:   session.ClassPermission,
+			refused: fmt.Sprintf("The tool %s is switched off here, in %s mode. Choose another way.", name, g.mode.Name),
+		}, nil
+	}
 	var action policy.Action
 	err := g.guard(ctx, "the tool "+c.Name, func() (err error) {
 		action, err = tool.Intent(ctx, c.Call)
@@ -83,16 +89,35 @@ func (g *gate) rule(ctx context.Context, c *session.CallState) (ruling, error) {
 // carryOut runs a tool according to a ruling. All tools run through it.
 func (g *gate) carryOut(ctx context.Context, c session.Call, ru ruling) (tools.Result, error) {
 	var res tools.Result
+	here, cancel, most := g.limited(ctx, ru.tool.Spec().Name)
+	defer cancel()
 	err := g.guard(ctx, "the tool "+c.Name, func() (err error) {
-		res, err = ru.tool.Run(ctx, c, func(text string) { g.live(Live{Call: c.ID, Output: text}) })
+		res, err = ru.tool.Run(here, c, func(text string) { g.live(Live{Call: c.ID, Output: text}) })
 		return err
 	})
 	var broke *panicked
 	if errors.As(err, &broke) {
 		return tools.Result{}, errors.New(toolBroke(err))
 	}
+	if err != nil && ctx.Err() == nil && here.Err() != nil {
+		return tools.Result{}, fmt.Errorf("%s took longer than the %s that a call of it has here. Ask for less at once", c.Name, most)
+	}
 	return res, err
 }
+
+// limited returns the context of a call with its time limit, if it has one. A command has
+// its own.
+func (g *gate) limited(ctx context.Context, tool string) (context.Context, context.CancelFunc, time.Duration) {
+	most := g.policy.ToolTime(tool)
+	if most == 0 || tool == commandTool {
+		return ctx, func() {}, 0
+	}
+	ctx, cancel := context.WithTimeout(ctx, most)
+	return ctx, cancel, most
+}
+
+// commandTool is the name of the tool that runs commands.
+const commandTool = "run_terminal_command"
 
 // bind ties a ruling that needs an approval to this call and session, to the state of the
 // branch and the workspace, and to the current ApprovalFacts. The digest that is approved

@@ -49,7 +49,7 @@ func newRun(a *Agent, j *journal) *run {
 		server:         cfg.Server,
 	}
 	w := &window{journal: j, model: m, fixed: cfg.Context}
-	offers := &toolset{journal: j, Registry: a.tools, window: w}
+	offers := &toolset{journal: j, Registry: a.tools, window: w, off: a.cfg.Policy.ToolOff}
 	reqs := &requests{journal: j, prompt: cfg.Prompt, tools: offers, window: w, model: m, maxTokens: cfg.MaxTokens}
 	shrink := &shrinker{journal: j, requests: reqs, window: w, model: m}
 	g := &gate{

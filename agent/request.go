@@ -19,6 +19,7 @@ type toolset struct {
 	*journal
 	*tools.Registry
 	window *window
+	off    func(m policy.Mode, tool string) bool // see [policy.Policy.ToolOff]
 }
 
 // smallWindow is the largest window, in tokens, in which only essential tools are
@@ -34,7 +35,7 @@ func (t *toolset) offered() []llm.ToolSpec {
 	defines := t.defines(small)
 	for _, s := range t.Specs() {
 		offer := (s.Kind == policy.Read || t.mode.Allows(s.Kind)) && (s.Essential || !small) && (small || !s.Small) &&
-			s.In(t.mode.Name)
+			s.In(t.mode.Name) && (t.off == nil || !t.off(t.mode, s.Name))
 		if s.Served != tools.NotServed {
 			offer = offer && t.mode.Allows(policy.MCP) && (s.Served == tools.Definition) == defines //control:mcp-budget
 		}

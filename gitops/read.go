@@ -65,6 +65,7 @@ const (
 type TreeEntry struct {
 	Path string // from the root
 	Kind string // "file", "exec", "symlink", "dir" or "submodule"
+	ID   string // of its object in git, in hex
 }
 
 // maxList is the maximum number of entries of a [Mirror.List].
@@ -118,7 +119,7 @@ func (l *lister) walk(ctx context.Context, h plumbing.Hash, at string) error {
 			}
 			continue
 		}
-		l.out = append(l.out, TreeEntry{Path: at + e.Name, Kind: kindOf(e)})
+		l.out = append(l.out, TreeEntry{Path: at + e.Name, Kind: kindOf(e), ID: e.Hash.String()})
 	}
 	return nil
 }

@@ -120,7 +120,7 @@ func (p *Policy) Check(m Mode, a Action) Decision {
 		}
 	}
 	steps := [...]func(facts, *Decision) bool{
-		p.modeStep, p.denyStep, criticalStep, p.alwaysAskStep,
+		p.modeStep, p.denyStep, criticalStep, longerStep, p.alwaysAskStep,
 		p.mcpStep, p.networkStep, p.sensitiveStep, p.allowStep, p.severityStep,
 	}
 	for _, step := range steps {
@@ -298,6 +298,15 @@ func criticalStep(_ facts, d *Decision) bool {
 		return false
 	}
 	*d = d.settle(Ask, "severity.critical", "critical commands always need approval, with any settings")
+	return true
+}
+
+// longerStep asks about a command that ran out of time and is to run again with more.
+func longerStep(f facts, d *Decision) bool {
+	if f.act.Kind != Execute || f.act.Longer <= 0 { //control:more-time-is-asked
+		return false
+	}
+	*d = d.settle(Ask, "time.longer", fmt.Sprintf("it ran out of time before, and may now take up to %s", f.act.Longer))
 	return true
 }
 

@@ -80,6 +80,7 @@ func (c Config) Validate() error {
 	c.checkSetUp(&p)
 	c.checkLanguageServers(&p)
 	c.checkServers(&p)
+	c.checkTools(&p)
 	c.checkBudget(&p)
 	c.checkDelivery(&p)
 	c.checkWatch(&p)

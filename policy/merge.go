@@ -92,6 +92,7 @@ func Merge(server, repo Config) Config {
 	out.Test = orList(repo.Test, server.Test)
 	out.Verify = cmp.Or(repo.Verify, server.Verify)
 	out.LongRunningCommands = union(server.LongRunningCommands, repo.LongRunningCommands)
+	out.Tools = mergeTools(server.Tools, repo.Tools)
 	out.SetUp = mergeSetUp(server.SetUp, repo.SetUp)
 	out.LanguageServers = slices.Clone(server.LanguageServers) //control:language-servers-of-the-server
 	out.MCP = mergeServers(server.MCP, repo.MCP)

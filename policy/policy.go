@@ -43,6 +43,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"time"
 
 	"github.com/handrail-bot/handrail/policy/shell"
 )
@@ -129,6 +130,9 @@ type Action struct {
 	Remote  string   // MCP: its tool, or its resource as "resource:URI"
 	Edits   int      // number of edits so far in this session, for modes that limit them
 	Subject string   // context of the action: session, base and head
+	// Longer is the time that a command may take, if that is more than the ordinary limit; 0
+	// means within the limit.
+	Longer time.Duration
 }
 
 // Decision is the result of checking an action. Digest identifies exactly this action: an
@@ -173,6 +177,10 @@ func (a Action) Digest() string {
 		put(e.Path)
 		put(e.Was)
 		put(e.Is)
+	}
+	if a.Longer > 0 {
+		put("longer")
+		put(a.Longer.String())
 	}
 	return hex.EncodeToString(h.Sum(nil))
 }

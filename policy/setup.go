@@ -12,6 +12,7 @@ import (
 // Running is the part of a configuration about running commands.
 type Running struct {
 	LongRunningCommands []string `yaml:"long_running_commands,omitempty" json:"long_running_commands,omitempty" jsonschema:"description=Patterns of commands that may run past the ordinary time limit."`
+	Tools               Tools    `yaml:"tools,omitempty" json:"tools,omitempty" jsonschema:"description=Rules for single tools\\, by name."`
 	SetUp               SetUp    `yaml:"setup,omitempty" json:"setup,omitzero"`
 
 	LanguageServers []LanguageServer `yaml:"language_servers,omitempty" json:"language_servers,omitempty" only:"server" jsonschema:"description=Language servers of workspaces besides the known ones\\, or in their place; in the server's policy only."`

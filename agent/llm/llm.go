@@ -115,6 +115,26 @@ type Model interface {
 	Stream(ctx context.Context, req Request) iter.Seq2[Part, error]
 }
 
+// Embedder is a model that turns texts into vectors: texts of a similar meaning have
+// similar directions. Name is as of a [Model].
+//
+// Embed returns one vector for each text, in their order. All vectors of a model have one
+// length, and finite numbers that are not all zero; an answer without these is an error of
+// kind [Invalid]. It is safe for concurrent use.
+type Embedder interface {
+	Name() string
+	Embedding(ctx context.Context) (Embedding, error)
+	Embed(ctx context.Context, texts []string) ([][]float32, error)
+}
+
+// Embedding describes the vectors of an [Embedder]. Digest identifies the weights; it is
+// the model's name if the server does not tell. Tokens is the maximum length of a text, 0
+// if unknown: a longer one may lose its end.
+type Embedding struct {
+	Digest string
+	Tokens int
+}
+
 // Kind classifies errors by the possible reaction.
 type Kind int
 
@@ -145,6 +165,7 @@ const (
 	Think     Capability = "think"
 	SeeImages Capability = "see images"
 	Chat      Capability = "chat"
+	Embed     Capability = "embed texts"
 )
 
 // Error is the error of a [Model]. Public is a sentence for the user: the failure and the

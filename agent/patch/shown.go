@@ -35,7 +35,7 @@ var gap = pattern.Lazy(`^(?:` + strings.Join([]string{
 var report = pattern.Lazy(`^(?:` + strings.Join([]string{
 	`(?:Created|Changed|Deleted|Renamed \S+ to) \S+ \(\+\d+ [−-]\d+\)\..*`,
 	`\S+ already has exactly this content; nothing was written\.`,
-	`\[(?:Exit code \d+, |Timed out: killed with |Killed by a signal after |Everything that ran was ended after |In this line: |Network: |Tests: exit |Directory: |` +
+	`\[(?:Exit code \d+, |Timed out: killed with |For more time, up to |Killed by a signal after |Everything that ran was ended after |In this line: |Network: |Tests: exit |Directory: |` +
 		`The shell (?:died and|was left in) |The next command begins in |This is a new shell, |Nothing in the \d+ lines? of |\d+ of \d+ lines match|` +
 		`The output speaks of a full disk|not looked into: |search_workspace finds them ).*\]`,
 	`\((?:no output|empty file)\)`, `\(no result: the session was interrupted .*\)`, `\(nothing here, or only what \.gitignore .*\)`,
@@ -46,7 +46,9 @@ var report = pattern.Lazy(`^(?:` + strings.Join([]string{
 	`(?:edit|read|delete) \S+: file does not exist\b.*`,
 	`Not changed: \S+: .*`,
 	`Copy whole lines from the file as they are\.`,
-	`── \S+ ──(?: \(.*\))?`, `→ (?:\S+:)?\d+(?:: |:\d+ ).*`,
+	`\[(?:Semantic search is not available |The index has \d+ % |The index is not ready yet|\d+ changed files? (?:is|are) searched as text).*\]`,
+	`This repository has no instructions to fetch\.`,
+	`── \S+ (?:\(\d\.\d\d\) )?──(?: \(.*\))?`, `→ (?:\S+:)?\d+(?:: |:\d+ ).*`,
 	`No (?:symbols?|definition|references|implementations|information|calls|type hierarchy|diagnostics) found\b.*`,
 	`A search for the word gives:`,
 	`\S+ \(by (?:go/parser|a lexer|universal-ctags)\)`, `Base: \.`, `Recorded: \S+:\d+\. Go on with the review\.`, `The list is recorded: \d+ of \d+ done\.`,
@@ -63,7 +65,7 @@ var hints = []string{
 	"(empty file)", "(nothing here", " (+", "nothing was ", "exactly this content", " edit: ", "sketch: ",
 	"insert at line ", "argument", "A correct call", "does not exist", "Not changed: ", "Copy whole", "── ", "→ ",
 	" (by ", "Base: .", "Recorded: ", " recorded: ", "The mode is", "The conversation", "No matches", "No file",
-	"No outline", "No definitions", " found", "A search for",
+	"No outline", "No definitions", "This repository", " found", "A search for",
 }
 
 // isOwnLine reports whether only Handrail writes such a line around or in place of a text.

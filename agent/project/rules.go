@@ -92,6 +92,13 @@ func (r *Rules) Start(ctx context.Context) (string, error) {
 			named = append(named, fmt.Sprintf("- %s: %s", s.name, cut(s.about, maxAbout)))
 		}
 	}
+	more, err := r.onDemand(ctx)
+	if err != nil {
+		return "", err
+	}
+	for _, o := range more {
+		named = append(named, o.line())
+	}
 	if len(named) > 0 {
 		fmt.Fprintf(&b, "## Read if it fits the task\n\n%s\n\n", strings.Join(named, "\n"))
 	}

@@ -134,3 +134,39 @@ func TestReadmeComments(t *testing.T) {
 		}
 	}
 }
+
+// Skills and commands are listed with one line each, and read when they are asked for;
+// hidden ones do not exist.
+func TestFetchInstructions(t *testing.T) {
+	r := &Rules{Files: open(t, map[string]string{
+		"AGENTS.md":                             "Root.",
+		"docs/tags.md":                          "Sign tags.",
+		".agentignore":                          ".github/agent/skills/secret/\n",
+		".github/agent/skills/release/SKILL.md": "---\nname: release\ndescription: how a release is made\n---\nTag first. See @docs/tags.md.\n",
+		".github/agent/skills/release/other.md": "OTHER",
+		".github/agent/skills/secret/SKILL.md":  "---\ndescription: BURIED\n---\nBURIED\n",
+		".github/agent/skills/plain/SKILL.md":   "Plain.",
+		".github/agent/commands/triage.md":      "---\ndescription: sorts an issue\n---\nSort it.\n",
+		".github/agent/commands/README.md":      "README",
+		".cursor/rules/asked.mdc":               "---\ndescription: for migrations\n---\nAsked.\n",
+	})}
+	first, err := r.Start(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "## Read if it fits the task\n\n- .cursor/rules/asked.mdc: for migrations\n- .github/agent/commands/triage.md: sorts an issue\n" +
+		"- .github/agent/skills/plain/SKILL.md\n- .github/agent/skills/release/SKILL.md: how a release is made"
+	if !strings.Contains(first, want) || strings.Contains(first, "BURIED") || strings.Contains(first, "Tag first") {
+		t.Errorf("the first prompt has %s", first)
+	}
+	for name, text := range map[string]string{
+		"release": "Tag first. See @docs/tags.md.\n\n### docs/tags.md\n\nSign tags.", ".github/agent/skills/release": "Tag first. See @docs/tags.md.\n\n### docs/tags.md\n\nSign tags.",
+		"Triage": "Sort it.", "./AGENTS.md": "Root.", ".cursor/rules/asked.mdc": "---\ndescription: for migrations\n---\nAsked.",
+		"": "", "secret": "", ".github/agent/skills/secret/SKILL.md": "", "../../etc/passwd": "", "docs/tags.md": "", "README": "", ".github/agent/skills/release/other.md": "",
+	} {
+		got, err := r.Fetch(t.Context(), name)
+		if err != nil || got.Text != text || len(got.Names) != 5 || (text == "") != (got.Path == "") {
+			t.Errorf("%q: %+v, %v", name, got, err)
+		}
+	}
+}

@@ -25,6 +25,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/handrail-bot/handrail/agent/index"
 	"github.com/handrail-bot/handrail/agent/llm"
 	"github.com/handrail-bot/handrail/agent/mcp"
 	"github.com/handrail-bot/handrail/agent/session"
@@ -85,6 +86,12 @@ type Config struct {
 	Context int               // context size to request for it in tokens; 0 means its initial size
 	Start   workspace.Starter // runs pdftotext; nil reports PDF files as binary
 
+	// Instructions returns the instructions of the repository by name, "" for the list. nil
+	// means that it has none.
+	Instructions func(ctx context.Context, name string) (Instructions, error)
+
+	Meaning *index.View // finds code by its meaning; nil if no model is configured for that
+
 	Code      workspace.Coder      // asks language servers, and finds problems
 	Languages []workspace.Language // that have a server here; without any the tools of Code are not announced
 
@@ -92,23 +99,34 @@ type Config struct {
 	Name string // display name of the tree; "Name/a.go" means "a.go" if there is no directory Name
 
 	CommandTimeout time.Duration // default of a command; 0 means 2 minutes
-	MaxTimeout     time.Duration // maximum that a command may request; 0 means the default limit
+	MaxTimeout     time.Duration // maximum that a command may request without an approval; 0 means the default limit
 	LongCommands   []string      // prefixes of commands that get MaxTimeout by default; nil means the built-in list
 	Tests          []string      // prefixes of the project's test commands, besides the well-known ones
 	Shelled        session.Shell // state of the shell when the session was last active
 	// Refuse returns why a command cannot succeed in this workspace, and Lacks a line about
 	// the packages that a command did not find, "" if there is no such thing. Either may be nil.
-	Refuse  func(command string) string
-	Lacks   func(workspace.CommandResult) string
-	Redact  func(string) string // removes secrets from a text before it is split; nil disables it
-	Servers *mcp.Hub            // MCP servers; nil if there are none
-	Nonce   string              // in the fences around the words of MCP servers
+	Refuse func(command string) string
+	Lacks  func(workspace.CommandResult) string
+	// TimedOut returns the calls of the session that ran out of time. nil means that commands
+	// cannot get more than MaxTimeout.
+	TimedOut func(ctx context.Context) ([]session.Call, error)
+	Redact   func(string) string // removes secrets from a text before it is split; nil disables it
+	Servers  *mcp.Hub            // MCP servers; nil if there are none
+	Nonce    string              // in the fences around the words of MCP servers
 	// Answered returns the requester's answer to a question that an MCP server asked during
 	// an earlier call. nil means that there is none.
 	Answered func(ctx context.Context, call session.Call, question string) (answer string, ok bool, err error)
 	// Output returns the whole output stored under a handle in the session. nil means
 	// that none is stored.
 	Output func(ctx context.Context, handle string) (text string, ok bool, err error)
+}
+
+// Instructions are instructions of the repository: a line for each in Names, and the file
+// and the text of one that was asked for.
+type Instructions struct {
+	Names []string
+	Path  string
+	Text  string
 }
 
 // Spec declares a tool to the model, to the gate, and to the checks of a model's

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"path"
 	"strings"
+	"sync"
 
 	"github.com/handrail-bot/handrail/agent/llm"
 	"github.com/handrail-bot/handrail/agent/project"
@@ -201,6 +202,28 @@ func (e *Engine) projectWords(
 		say.Rules, err = (&project.Rules{Files: j.base(ws)}).Start(ctx)
 	}
 	return err
+}
+
+// instructions returns a function that reads instructions of the base branch, nil if it has
+// none.
+func (j Job) instructions(
+	ctx context.Context,
+	ws place,
+) (func(context.Context, string) (project.Instructions, error), error) {
+	if j.RulesAt == "" {
+		return nil, nil
+	}
+	rules := &project.Rules{Files: j.base(ws)} //control:instructions-of-the-base
+	all, err := rules.Fetch(ctx, "")
+	if err != nil || len(all.Names) == 0 {
+		return nil, err
+	}
+	var mu sync.Mutex // tools run at the same time
+	return func(ctx context.Context, name string) (project.Instructions, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		return rules.Fetch(ctx, name)
+	}, nil
 }
 
 // maxReached is the maximum number of reachable hosts to name.

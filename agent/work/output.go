@@ -1,10 +1,12 @@
 package work
 
 import (
+	"context"
 	"strings"
 	"sync"
 
 	"github.com/handrail-bot/handrail/agent"
+	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/policy/secret"
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
@@ -73,4 +75,33 @@ func (t *tail) last() string {
 		text = string(line[:maxLastLine-1]) + "…"
 	}
 	return text
+}
+
+// timedOut returns a function that reads the calls of a session that ran out of time.
+func timedOut(log session.Log) func(context.Context) ([]session.Call, error) {
+	return func(ctx context.Context) ([]session.Call, error) {
+		events, err := log.Events(ctx, 0)
+		if err != nil {
+			return nil, err
+		}
+		var out []session.Call
+		calls := map[string]session.Call{}
+		for _, e := range events {
+			p, err := session.Payload(e)
+			if err != nil {
+				return nil, err
+			}
+			switch p := p.(type) {
+			case *session.Answer:
+				for _, c := range p.Calls {
+					calls[c.ID] = c
+				}
+			case *session.Result:
+				if c, ok := calls[p.Call]; ok && p.Class == session.ClassTimeout {
+					out = append(out, c)
+				}
+			}
+		}
+		return out, nil
+	}
 }

@@ -13,6 +13,7 @@
 //	bases.go       the files of commits, as lower layers of workspaces
 //	past.go        the git history inside of the workspace
 //	paths.go       the part of the repository in the workspace
+//	meaning.go     the files for the index of meanings
 //	files.go       the files of a commit, and the project's part of the prompt
 //	foreign.go     hiding rules for external files
 //	output.go      live output of a running command
@@ -45,6 +46,7 @@ import (
 	"time"
 
 	"github.com/handrail-bot/handrail/agent"
+	"github.com/handrail-bot/handrail/agent/index"
 	"github.com/handrail-bot/handrail/agent/mcp"
 	"github.com/handrail-bot/handrail/agent/project"
 	"github.com/handrail-bot/handrail/agent/session"
@@ -53,7 +55,8 @@ import (
 	"github.com/handrail-bot/handrail/policy"
 )
 
-// Config configures an engine. Only SetUps, Image, Created and Egress are optional.
+// Config configures an engine. Only SetUps, Image, Created, Egress, Servers and Index
+// are optional.
 type Config struct {
 	Bases     *Bases
 	Workspace workspace.Engine
@@ -71,6 +74,7 @@ type Config struct {
 	// URLs are not supported.
 	Servers func(name string, s policy.Server) (http.RoundTripper, error)
 	Secrets Secrets
+	Index   *index.Index // finds code by its meaning; nil disables it
 	Policy  *policy.Policy
 	Rules   policy.Config // source of Policy
 	Image   Finder        // nil means the engine's own image
@@ -94,6 +98,11 @@ type Need struct {
 	Servers  *mcp.Hub                                                       // MCP servers; may be nil
 	Nonce    string                                                         // in the fences around untrusted text
 	Answered func(ctx context.Context, call session.Call, question string) (string, bool, error)
+	TimedOut func(ctx context.Context) ([]session.Call, error) // calls that ran out of time
+	Meaning  *index.View                                       // finds code by its meaning; may be nil
+	// Instructions returns instructions of the base branch, see [project.Rules.Fetch]; nil
+	// means that there are none.
+	Instructions func(ctx context.Context, name string) (project.Instructions, error)
 }
 
 // Engine works on sessions: it connects the model, policy and git with a workspace. It
@@ -283,37 +292,12 @@ func (e *Engine) agent(
 	if err != nil {
 		return nil, err
 	}
-	lacking, err := e.needsOf(ctx, ws, j.image)
+	need, err := e.need(ctx, ws, j, at)
 	if err != nil {
 		return nil, err
 	}
-	var servers []workspace.LanguageServer
-	for _, s := range e.cfg.Rules.LanguageServers {
-		servers = append(servers, workspace.LanguageServer(s))
-	}
-	languages, err := ws.Languages(ctx, servers)
-	if err != nil {
-		return nil, err
-	}
-	cfg, err := e.cfg.Agent(
-		Need{
-			Languages: languages,
-			Model:     at.ModelName(),
-			Name:      j.Name,
-			Workspace: ws.Workspace,
-			Rules:     e.cfg.Rules,
-			Tests:     facts.Tests(),
-			Shell:     at.Shell,
-			Refuse:    lacking.refuse,
-			Lacks:     lacking.lacks,
-			Output: func(ctx context.Context, handle string) (string, bool, error) {
-				return session.OutputOf(ctx, j.Log, handle)
-			},
-			Servers:  hub,
-			Nonce:    cmp.Or(at.Task.Nonce, contentID([]byte("nonce " + at.Task.Session + at.Task.Base))[:16]),
-			Answered: answered(j.Log),
-		},
-	)
+	need.Tests, need.Servers = facts.Tests(), hub
+	cfg, err := e.cfg.Agent(need)
 	if err != nil {
 		return nil, err
 	}
@@ -361,6 +345,48 @@ func (e *Engine) agent(
 	}
 	cfg.Limits, cfg.Shares, cfg.Log = e.limits(), j.Shares, e.cfg.Log
 	return agent.New(cfg)
+}
+
+// need describes the agent of a session, without the project's tests and MCP servers.
+func (e *Engine) need(ctx context.Context, ws place, j Job, at *session.State) (Need, error) {
+	lacking, err := e.needsOf(ctx, ws, j.image)
+	if err != nil {
+		return Need{}, err
+	}
+	var servers []workspace.LanguageServer
+	for _, s := range e.cfg.Rules.LanguageServers {
+		servers = append(servers, workspace.LanguageServer(s))
+	}
+	languages, err := ws.Languages(ctx, servers)
+	if err != nil {
+		return Need{}, err
+	}
+	view, err := e.meaning(ctx, ws, j, at)
+	if err != nil {
+		return Need{}, err
+	}
+	fetch, err := j.instructions(ctx, ws)
+	if err != nil {
+		return Need{}, err
+	}
+	return Need{
+		Instructions: fetch,
+		Languages:    languages,
+		Model:        at.ModelName(),
+		Name:         j.Name,
+		Workspace:    ws.Workspace,
+		Rules:        e.cfg.Rules,
+		Shell:        at.Shell,
+		Refuse:       lacking.refuse,
+		Lacks:        lacking.lacks,
+		Output: func(ctx context.Context, handle string) (string, bool, error) {
+			return session.OutputOf(ctx, j.Log, handle)
+		},
+		Nonce:    cmp.Or(at.Task.Nonce, contentID([]byte("nonce " + at.Task.Session + at.Task.Base))[:16]),
+		Answered: answered(j.Log),
+		TimedOut: timedOut(j.Log),
+		Meaning:  view,
+	}, nil
 }
 
 // isWalled reports whether commands in a workspace can change only a copy: it is in a
@@ -467,7 +493,7 @@ func (e *Engine) open(
 	spec := workspace.Spec{
 		Keep:    j.caches != "",
 		Session: j.Task.Session, Name: j.Name, Source: source.Source, Over: source.Over, Git: before.dir, Layer: layer.dir, State: filepath.Join(state, "state"), Image: j.image.Name, Pull: e.cfg.Rules.Pulls(j.image.Name), Tell: j.OnSetup,
-		Limits: workspace.Limits{MemoryBytes: int64(w.Memory), Pids: int64(w.Pids), CPUs: w.CPUs, DiskBytes: int64(w.Disk)},
+		Limits: workspace.Limits{MemoryBytes: int64(w.Memory), Pids: int64(w.Pids), CPUs: w.CPUs, DiskBytes: int64(w.Disk), Command: workspace.MaxCommand},
 	}
 	var ws *workspace.Workspace
 	if err = e.setNetwork(&spec, w, "workspace.hosts"); err == nil {

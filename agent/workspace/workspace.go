@@ -69,6 +69,9 @@ type Limits struct {
 	Command     time.Duration // time limit of one command
 }
 
+// MaxCommand is the maximum time of a command that got more time by an approval.
+const MaxCommand = time.Hour
+
 // DefaultLimits are the limits used if the configuration sets none.
 var DefaultLimits = Limits{MemoryBytes: 4 << 30, Pids: 512, CPUs: 2, DiskBytes: 5 << 30, Command: 10 * time.Minute}
 

@@ -41,14 +41,16 @@ type Report struct {
 
 // Config is the server to examine, with the connections to its parts.
 type Config struct {
-	Server  config.Server
-	Model   func(name string) (llm.Model, error)
-	Exam    func(name string) (ExamConfig, error) // parameters for a trial of the model
-	Engines func(ctx context.Context) []Finding   // nil skips them
-	GitHub  http.RoundTripper
-	HTTP    http.RoundTripper // to the model
-	Log     *slog.Logger
-	Now     func() time.Time // nil means time.Now
+	Server config.Server
+	Model  func(name string) (llm.Model, error)
+	// Embedder returns the model that finds code by its meaning; nil if none is configured.
+	Embedder func() (llm.Embedder, error)
+	Exam     func(name string) (ExamConfig, error) // parameters for a trial of the model
+	Engines  func(ctx context.Context) []Finding   // nil skips them
+	GitHub   http.RoundTripper
+	HTTP     http.RoundTripper // to the model
+	Log      *slog.Logger
+	Now      func() time.Time // nil means time.Now
 }
 
 // Of returns the connections to the parts of a server.
@@ -78,7 +80,7 @@ func (c *Config) Quick(ctx context.Context) []Finding {
 
 // Examine runs all checks.
 func (c *Config) Examine(ctx context.Context) Report {
-	checks := []func(context.Context) []Finding{c.model, c.github, c.deliveries, c.database, c.data}
+	checks := []func(context.Context) []Finding{c.model, c.embedding, c.github, c.deliveries, c.database, c.data}
 	if c.Engines != nil {
 		checks = append(checks, c.Engines)
 	}
@@ -156,13 +158,14 @@ func (c *Config) database(ctx context.Context) []Finding {
 		}
 		return []Finding{wrong(name, remedy, "it cannot be opened: %v", err)}
 	}
+	index := c.indexed(ctx, kept.Meta)
 	if err := kept.Close(); err != nil {
 		return []Finding{wrong(name, "Look at the disk.", "it cannot be closed: %v", err)}
 	}
 	if config.IsPostgres(c.Server.Database) {
-		return []Finding{passed(name, "PostgreSQL answers, with the tables of this version")}
+		return append([]Finding{passed(name, "PostgreSQL answers, with the tables of this version")}, index...)
 	}
-	return []Finding{passed(name, "%s, with the tables of this version", config.SQLitePath(c.Server))}
+	return append([]Finding{passed(name, "%s, with the tables of this version", config.SQLitePath(c.Server))}, index...)
 }
 
 // minFree is the free space below which a disk is reported as nearly full, in bytes.

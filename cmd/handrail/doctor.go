@@ -140,12 +140,13 @@ func doctorOf(cfg config.Server, log *slog.Logger) doctor.Config {
 		return open(name)
 	}
 	return doctor.Config{
-		Server: cfg,
-		Log:    log,
-		GitHub: config.Transport(cfg.GitHub.Trusted, nil),
-		HTTP:   config.Transport(cfg.Model.Trusted, cfg.Model.Sent),
-		Model:  model,
-		Exam:   func(name string) (doctor.ExamConfig, error) { return examOf(model, name) },
+		Server:   cfg,
+		Log:      log,
+		GitHub:   config.Transport(cfg.GitHub.Trusted, nil),
+		HTTP:     config.Transport(cfg.Model.Trusted, cfg.Model.Sent),
+		Model:    model,
+		Embedder: func() (llm.Embedder, error) { return embedderOf(cfg.Model, log) },
+		Exam:     func(name string) (doctor.ExamConfig, error) { return examOf(model, name) },
 	}
 }
 

@@ -1,11 +1,13 @@
 package main
 
 import (
+	"context"
 	"log/slog"
 	"net/http"
 	"time"
 
 	"github.com/handrail-bot/handrail/agent"
+	"github.com/handrail-bot/handrail/agent/index"
 	"github.com/handrail-bot/handrail/agent/llm"
 	"github.com/handrail-bot/handrail/agent/project/image"
 	"github.com/handrail-bot/handrail/agent/tools"
@@ -36,6 +38,7 @@ type engineParts struct {
 	rules     policy.Config
 	headers   map[string]map[string]secret.Value // of MCP servers at URLs, by server
 	secrets   *secrets
+	index     *index.Index // finds code by its meaning; nil disables it
 	log       *slog.Logger
 }
 
@@ -58,6 +61,7 @@ func newEngine(p engineParts) (*work.Engine, error) {
 		Workspace: p.workspace,
 		Agent:     p.agent,
 		Secrets:   p.secrets.Secrets,
+		Index:     p.index,
 		Policy:    rules,
 		Rules:     p.rules,
 		Image:     image.Find,
@@ -92,9 +96,20 @@ func (p engineParts) agent(need work.Need) (agent.Config, error) {
 	kit := tools.Config{Files: ws, Search: ws, Shell: ws, Changes: ws, Start: ws, Root: ws.Root(), Name: need.Name}
 	kit.Model, kit.Context, kit.Tests, kit.Shelled = m, p.context, need.Tests, need.Shell
 	kit.Output, kit.Refuse, kit.Lacks = need.Output, need.Refuse, need.Lacks
+	kit.TimedOut = need.TimedOut
 	kit.Servers, kit.Nonce, kit.Answered = need.Servers, need.Nonce, need.Answered
-	kit.Code, kit.Languages = ws, need.Languages
+	kit.Code, kit.Languages, kit.Meaning = ws, need.Languages, need.Meaning
 	kit.Redact = func(text string) string { text, _ = p.secrets.Redactor.Redact(text); return text }
+	if need.Instructions != nil {
+		kit.Instructions = func(ctx context.Context, name string) (tools.Instructions, error) {
+			got, err := need.Instructions(ctx, name)
+			return tools.Instructions(got), err
+		}
+	}
+	if most := time.Duration(need.Rules.Tools["run_terminal_command"].Timeout); most > 0 { //control:command-time
+		kit.MaxTimeout = min(most, workspace.DefaultLimits.Command)
+		kit.CommandTimeout = min(2*time.Minute, kit.MaxTimeout)
+	}
 	kit.LongCommands = need.Rules.LongRunningCommands //control:long-commands
 	out.Tools = builtin.Tools(kit)
 	return out, nil

@@ -222,22 +222,30 @@ var adapters = map[string]func(at endpoint, name string) (llm.Model, error){
 	},
 }
 
-// opener returns a function that opens a model by name.
-func opener(m config.Model, log *slog.Logger) (func(name string) (llm.Model, error), error) {
+// endpointOf returns the server of a configuration.
+func endpointOf(m config.Model, log *slog.Logger) (endpoint, error) {
 	u, err := m.Address()
 	if err != nil {
-		return nil, err
+		return endpoint{}, err
 	}
 	keepAlive, err := m.KeepAliveTime()
 	if err != nil {
-		return nil, err
+		return endpoint{}, err
 	}
-	at := endpoint{
+	return endpoint{
 		Model:     m,
 		url:       u,
 		http:      &http.Client{Transport: config.Transport(m.Trusted, m.Sent)},
 		keepAlive: keepAlive,
 		log:       log,
+	}, nil
+}
+
+// opener returns a function that opens a model by name.
+func opener(m config.Model, log *slog.Logger) (func(name string) (llm.Model, error), error) {
+	at, err := endpointOf(m, log)
+	if err != nil {
+		return nil, err
 	}
 	p := m.Of()
 	shared := llm.Shared(func(name string) (llm.Model, error) {

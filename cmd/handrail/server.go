@@ -18,6 +18,7 @@ import (
 
 	"github.com/handrail-bot/handrail/agent"
 	"github.com/handrail-bot/handrail/agent/compact"
+	"github.com/handrail-bot/handrail/agent/index"
 	"github.com/handrail-bot/handrail/agent/layer"
 	"github.com/handrail-bot/handrail/agent/llm"
 	"github.com/handrail-bot/handrail/agent/seat"
@@ -86,8 +87,11 @@ type server struct {
 	model         func(name string) (llm.Model, error)
 	forms         agent.Forms // nil in a workflow run, which has no machine of its own
 	seats         *seat.Models
-	workspace     string // name of the workspace engine
-	onMachine     bool   // containers have this machine's programs
+	lull          index.Lull       // of conversations
+	index         *index.Index     // nil without a model for it
+	indexed       *records.Indexed // progress of index; nil without one
+	workspace     string           // name of the workspace engine
+	onMachine     bool             // containers have this machine's programs
 	queue         *queue.Queue
 	http          *http.Server
 	addr          net.Addr
@@ -209,6 +213,9 @@ func (s *server) build(ctx context.Context, w *console, kept store.Store) (*serv
 		return nil, err
 	}
 	s.seats = seat.New(s.cfg.Model.Slots())
+	if err := s.newIndex(); err != nil { //nolint:contextcheck // the index lasts until closed
+		return nil, err
+	}
 	if err = s.openEngine(ctx, w); err != nil &&
 		s.opt.fault != nil { // unready is reported in the threads that need a workspace
 		r.unready, err = err, nil
@@ -355,6 +362,7 @@ func (s *server) openEngine(ctx context.Context, w *console) error {
 		rules:     s.cfg.Policy,
 		headers:   s.cfg.ServerHeaders,
 		secrets:   s.secrets,
+		index:     s.index,
 		log:       w.log,
 		form:      s.cfg.Model.Answers(),
 		forms:     s.forms,
@@ -503,6 +511,7 @@ func (s *server) close(ctx context.Context) error {
 }
 
 func (s *server) closeParts() error {
+	s.index.Close()
 	errs := []error{s.traces.Close(context.Background())}
 	if s.git != nil {
 		errs = append(errs, s.git.Close())

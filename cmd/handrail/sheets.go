@@ -34,6 +34,7 @@ func (s *server) sheets() []dashboard.Sheet {
 				}}, nil
 			},
 		},
+		{Path: "index", Title: "Search index", Tables: s.indexTables},
 		{Path: "models", Title: "Models", Limited: true, Operators: limited, Tables: s.modelTables},
 	}
 }

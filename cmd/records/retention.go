@@ -115,7 +115,8 @@ func (k *Keeper) Run(ctx context.Context) {
 	}
 	sweep.Every{Pause: 24 * time.Hour, Log: k.Log}.Run(ctx, "delete expired data", func(ctx context.Context) error {
 		r := k.Server.Retain
-		return errors.Join(k.keep.Logs(ctx, time.Duration(r.Logs)), k.keep.Mirrors(ctx, k.Git, time.Duration(r.Mirrors)))
+		_, err := k.Store.PruneVectors(ctx, time.Now().Add(-unusedVectors))
+		return errors.Join(err, k.keep.Logs(ctx, time.Duration(r.Logs)), k.keep.Mirrors(ctx, k.Git, time.Duration(r.Mirrors)))
 	})
 }
 

@@ -21,6 +21,7 @@ const MaxBody = 256 << 20
 
 func (s *Server) routeOllama(mux *http.ServeMux) {
 	mux.HandleFunc("POST /api/chat", s.ollamaChat)
+	mux.HandleFunc("POST /api/embed", s.ollamaEmbed)
 	mux.HandleFunc("POST /api/show", s.ollamaShow)
 	mux.HandleFunc("GET /api/version", func(w http.ResponseWriter, _ *http.Request) {
 		WriteJSON(w, http.StatusOK, map[string]string{"version": s.version()})

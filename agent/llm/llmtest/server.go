@@ -1,5 +1,5 @@
 // Package llmtest is a scripted model server: a small real HTTP server with Ollama's API
-// (/api/chat, /api/show, /api/version, /api/tags, /api/ps), streaming or not, that
+// (/api/chat, /api/embed, /api/show, /api/version, /api/tags, /api/ps), streaming or not, that
 // answers according to a [Script]. A [Dialect] adds another API; llmcheck.Dialect is the
 // one of OpenAI-compatible servers. The server replaces a model in tests, in
 // whole-program stories and in the demo, so it does not import testing.

@@ -91,6 +91,8 @@ func (m *Model) known(text string, detail error) *llm.Error {
 		return m.end.Unsupported(llm.Think, detail)
 	case has("does not support chat", "does not support generate"):
 		return m.end.Unsupported(llm.Chat, detail)
+	case has("does not support embed"):
+		return m.end.Unsupported(llm.Embed, detail)
 	case has("does not support image", "image input is not supported", "missing data required for image input"):
 		return m.end.Unsupported(llm.SeeImages, detail)
 	case has("exceeds the context length", "exceeds maximum context length", "exceed_context_size", "exceeds the available context size", "input length exceeds"):

@@ -89,12 +89,12 @@ func TestSpecs(t *testing.T) {
 		}
 		toolstest.Contains(t, err.Error(), "no_such_argument", `{"name":"`+spec.Name+`","arguments":{`)
 		for _, raw := range []string{`null`, `"x"`, `[]`, `{"arguments":{"arguments":{"arguments":{"arguments":{"arguments":{}}}}}}`, `{`} {
-			if _, err := tool.Intent(t.Context(), session.Call{Name: spec.Name, Arguments: json.RawMessage(raw)}); err == nil && !slices.Contains([]string{"list_files", "condense", "list_code_definition_names", "get_diagnostics"}, spec.Name) {
+			if _, err := tool.Intent(t.Context(), session.Call{Name: spec.Name, Arguments: json.RawMessage(raw)}); err == nil && !slices.Contains([]string{"list_files", "condense", "list_code_definition_names", "get_diagnostics", "fetch_instructions"}, spec.Name) {
 				t.Errorf("%s takes %s", spec.Name, raw)
 			}
 		}
 	}
-	if all := builtin.Tools(tools.Config{}); len(all) != 6 {
+	if all := builtin.Tools(tools.Config{}); len(all) != 7 {
 		t.Errorf("without a workspace there are %d tools", len(all))
 	}
 }

@@ -112,8 +112,47 @@ func (r runner) command(ctx context.Context, a tools.Args) (workspace.Command, e
 		return cmd, err
 	} else if ok {
 		cmd.Timeout = min(d, r.MaxTimeout)
+		again, err := r.ranOut(ctx, line, d)
+		if err != nil {
+			return cmd, err
+		}
+		if again {
+			cmd.Timeout = min(d, workspace.MaxCommand)
+		}
 	}
 	return cmd, nil
+}
+
+// ranOut reports whether a command that asks for more than the ordinary limit ran out of
+// time before in this session. It gets the time then if an approver agrees.
+func (r runner) ranOut(ctx context.Context, line string, asks time.Duration) (bool, error) {
+	if asks <= r.MaxTimeout || r.TimedOut == nil {
+		return false, nil
+	}
+	calls, err := r.TimedOut(ctx)
+	if err != nil {
+		return false, fmt.Errorf("look for earlier runs: %w", err)
+	}
+	return slices.ContainsFunc(calls, func(c session.Call) bool {
+		var fields map[string]json.RawMessage
+		if json.Unmarshal(c.Arguments, &fields) != nil {
+			return false
+		}
+		for _, raw := range fields {
+			if text, ok := tools.Plain(raw); ok && strings.TrimSpace(text) == strings.TrimSpace(line) {
+				return true
+			}
+		}
+		return false
+	}), nil
+}
+
+// longer returns the time of a command beyond the ordinary limit, 0 if it is within.
+func (r runner) longer(cmd workspace.Command) time.Duration {
+	if cmd.Timeout <= r.MaxTimeout {
+		return 0
+	}
+	return cmd.Timeout
 }
 
 // argvOf joins a command given as a program and its arguments into a line. It reports
@@ -213,7 +252,7 @@ func (r runner) intent(ctx context.Context, a tools.Args) (policy.Action, error)
 	} else if detached {
 		display += "\n(it runs on in the background)" //control:background-is-said
 	}
-	return policy.Action{Kind: policy.Execute, Command: cmd.Line, Cwd: cmd.Cwd, Display: display}, nil
+	return policy.Action{Kind: policy.Execute, Command: cmd.Line, Cwd: cmd.Cwd, Display: display, Longer: r.longer(cmd)}, nil
 }
 
 func (r runner) run(ctx context.Context, a tools.Args, emit tools.Progress) (tools.Result, error) {
@@ -247,6 +286,9 @@ func (r runner) run(ctx context.Context, a tools.Args, emit tools.Progress) (too
 		if line := r.Lacks(res); line != "" {
 			said += "\n" + line //control:missing-packages-are-told
 		}
+	}
+	if res.TimedOut && r.TimedOut != nil && cmd.Timeout == r.MaxTimeout {
+		said += fmt.Sprintf("\n[For more time, up to %s, call it again with a longer timeout: an approver is asked.]", workspace.MaxCommand)
 	}
 	if anew {
 		said += "\n[This is a new shell: variables, functions and background jobs of before are lost.]"

@@ -1,12 +1,15 @@
 package talk_test
 
 import (
+	"context"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
 	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/agent/tools"
+	"github.com/handrail-bot/handrail/agent/tools/talk"
 	"github.com/handrail-bot/handrail/agent/tools/toolstest"
 	"github.com/handrail-bot/handrail/policy"
 )
@@ -74,4 +77,30 @@ func TestConversation(t *testing.T) {
 	b.Fails("new_task", `{"task":"x","mode":"root"}`, "root", "A correct call")
 	b.Fails("new_task", `{"task":"x","turns":-1}`, "above 0")
 	b.Fails("new_task", `{"mode":"ask"}`, "missing argument")
+}
+
+// Instructions come whole with their path, and a name that is none is answered with the list.
+func TestFetchInstructions(t *testing.T) {
+	all := map[string]tools.Instructions{"release": {Names: []string{"- a: how"}, Path: "a/SKILL.md", Text: "Tag first."}, "": {Names: []string{"- a: how"}}, "none": {Names: []string{"- a: how"}}}
+	k := tools.Config{Instructions: func(_ context.Context, name string) (tools.Instructions, error) { return all[name], nil }}
+	r, err := tools.NewRegistry(talk.Tools(tools.NewKit(k))...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tool, ok := r.Find("fetch_instructions")
+	if !ok || tool.Spec().Untold {
+		t.Fatal("it is not announced")
+	}
+	for args, want := range map[string]string{
+		`{"name":"release"}`: "## a/SKILL.md\n\nTag first.\n", `{}`: "- a: how\n", `{"name":"none"}`: "There are no instructions \"none\". There are:\n- a: how\n",
+	} {
+		action, err := tool.Intent(t.Context(), toolstest.Call("fetch_instructions", args))
+		if err != nil || action.Kind != policy.Read || (args == `{"name":"release"}`) != (action.Paths[0] == "a/SKILL.md") {
+			t.Errorf("%s: %+v, %v", args, action, err)
+		}
+		res, err := tool.Run(t.Context(), toolstest.Call("fetch_instructions", args), nil)
+		if err != nil || res.Content != want {
+			t.Errorf("%s: %q, %v", args, res.Content, err)
+		}
+	}
 }

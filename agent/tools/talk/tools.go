@@ -13,6 +13,7 @@ func Tools(k *tools.Kit) []tools.Tool {
 		askFollowupQuestion(k),
 		switchMode(k),
 		condense(k),
+		fetchInstructions(k),
 		newTask(k),
 	}
 }

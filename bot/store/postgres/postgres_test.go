@@ -206,3 +206,11 @@ func TestDelete(t *testing.T) {
 		return s.Store, s
 	})
 }
+
+func TestVectors(t *testing.T) {
+	t.Parallel()
+	server := storetest.StartPostgres(t, false)
+	storetest.Vectors(t, func(t *testing.T, now func() time.Time) store.Vectors {
+		return open(t, postgres.Config{URL: server.Database(t), Now: now})
+	})
+}

@@ -61,3 +61,10 @@ func TestDelete(t *testing.T) {
 		return s.Store, s
 	})
 }
+
+func TestVectors(t *testing.T) {
+	t.Parallel()
+	storetest.Vectors(t, func(t *testing.T, now func() time.Time) store.Vectors {
+		return open(t, sqlite.Config{Now: now})
+	})
+}

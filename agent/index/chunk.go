@@ -1,0 +1,171 @@
+package index
+
+import (
+	"bytes"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/handrail-bot/handrail/agent/workspace/outline"
+)
+
+// version is that of the chunks. Vectors of another version are not used.
+const version = 1
+
+// Limits of chunks and files.
+const (
+	maxChunkLines = 60
+	minChunkLines = 8 // shorter definitions are joined with their neighbors
+	maxChunkText  = 4000
+	maxLine       = 400 // bytes of one line
+	maxFile       = 256 << 10
+	maxFileChunks = 400
+)
+
+// chunk is a part of a file: a definition, several short ones, or a part of a long one.
+// Lines are 1-based and inclusive.
+type chunk struct {
+	From, To int
+	Text     string
+}
+
+// cut divides a file into chunks along its definitions. Together they have each line
+// once. It returns none for a file without text that a person wrote, see [Excludes].
+func cut(name string, text []byte) []chunk {
+	if Excludes(name) || len(text) > maxFile || bytes.IndexByte(text, 0) >= 0 || isGenerated(text) {
+		return nil
+	}
+	lines := strings.Split(strings.TrimSuffix(strings.ReplaceAll(string(text), "\r\n", "\n"), "\n"), "\n")
+	var out []chunk
+	for _, part := range parts(name, text, lines) {
+		for from := part.from; from <= part.to; from += maxChunkLines {
+			c := chunk{From: from, To: min(from+maxChunkLines-1, part.to)}
+			if part.to-c.To < minChunkLines { // no crumb at the end
+				c.To = part.to
+			}
+			if c.Text = join(lines[c.From-1 : c.To]); c.Text != "" {
+				out = append(out, c)
+			}
+			if len(out) == maxFileChunks {
+				return out
+			}
+			if c.To == part.to {
+				break
+			}
+		}
+	}
+	return out
+}
+
+// span is a run of lines.
+type span struct{ from, to int }
+
+// parts returns the spans between the definitions of a file. A comment right above a
+// definition belongs to it.
+func parts(name string, text []byte, lines []string) []span {
+	defs, _, _ := outline.Of(name, text)
+	starts := []int{1}
+	for _, d := range defs {
+		at := d.Line
+		for at > 1 && isAbove(lines[at-2]) {
+			at--
+		}
+		last := starts[len(starts)-1]
+		if at-last >= minChunkLines && at <= len(lines) && (d.Depth == 0 || at-last >= maxChunkLines/2) {
+			starts = append(starts, at)
+		}
+	}
+	if len(defs) == 0 {
+		starts = paragraphs(lines)
+	}
+	out := make([]span, 0, len(starts))
+	for i, from := range starts {
+		to := len(lines)
+		if i+1 < len(starts) {
+			to = starts[i+1] - 1
+		}
+		out = append(out, span{from, to})
+	}
+	return out
+}
+
+// paragraphs returns the first lines of parts of a text: after a blank line, or at a
+// heading of Markdown.
+func paragraphs(lines []string) []int {
+	starts := []int{1}
+	for i := 1; i < len(lines); i++ {
+		size := i + 1 - starts[len(starts)-1]
+		heading := strings.HasPrefix(lines[i], "#") && size >= minChunkLines
+		if heading || size >= maxChunkLines/2 && strings.TrimSpace(lines[i-1]) == "" {
+			starts = append(starts, i+1)
+		}
+	}
+	return starts
+}
+
+// isAbove reports whether a line above a definition belongs to it: a comment, a decorator
+// or an attribute.
+func isAbove(line string) bool {
+	line = strings.TrimSpace(line)
+	return slices.ContainsFunc([]string{"//", "#", "*", "/*", "@", "--", `"""`}, func(mark string) bool {
+		return strings.HasPrefix(line, mark)
+	})
+}
+
+// join returns lines as one text without white space that has no meaning, "" if there is
+// nothing else.
+func join(lines []string) string {
+	var b strings.Builder
+	for _, l := range lines {
+		l = strings.TrimRight(l, " \t")
+		if len(l) > maxLine {
+			l = strings.ToValidUTF8(l[:maxLine], "")
+		}
+		if l != "" {
+			b.WriteString(l + "\n")
+		}
+	}
+	if strings.Trim(b.String(), "{}()[];,\n\t ") == "" {
+		return ""
+	}
+	return strings.ToValidUTF8(b.String(), "\uFFFD")
+}
+
+// Excludes reports whether a file is left out because of its name: third-party code, a
+// file made by a program, or no text.
+func Excludes(name string) bool {
+	for dir := range strings.SplitSeq(path.Dir(name), "/") {
+		switch dir {
+		case "node_modules", "vendor", "third_party", "thirdparty", ".venv", "venv", "site-packages",
+			"dist", "target", "bower_components", ".git", "__snapshots__", "__pycache__":
+			return true
+		}
+	}
+	base := strings.ToLower(path.Base(name))
+	switch base {
+	case "package-lock.json", "yarn.lock", "pnpm-lock.yaml", "go.sum", "cargo.lock", "poetry.lock", "uv.lock",
+		"composer.lock", "gemfile.lock", "pipfile.lock":
+		return true
+	}
+	return slices.ContainsFunc(
+		[]string{
+			".min.js", ".min.css", ".map", ".snap", ".lock", ".svg", ".csv", ".tsv", ".pb.go", "_pb2.py", ".pb.cc", ".pb.h", ".g.dart",
+			".png", ".jpg", ".jpeg", ".gif", ".ico", ".pdf", ".zip", ".gz", ".woff", ".woff2", ".ttf", ".jar", ".wasm",
+			".so", ".pem", ".key", ".p12",
+		},
+		func(end string) bool { return strings.HasSuffix(base, end) },
+	)
+}
+
+// generated matches the marks of programs that write code.
+var generated = regexp.MustCompile(`(?im)^.{0,8}(code generated .*do not edit|@generated\b|this file (is|was) (auto-?)?generated|autogenerated (by|from)|automatically generated by|do not edit (this file|by hand|manually))|^version https://git-lfs`)
+
+// isGenerated reports whether a program wrote a file: it says so at its beginning, or
+// its lines are too long for a reader.
+func isGenerated(text []byte) bool {
+	if generated.Match(text[:min(len(text), 2000)]) {
+		return true
+	}
+	return len(text) > 5000 && len(text)/(bytes.Count(text, []byte("\n"))+1) > maxLine
+}

@@ -1,0 +1,7 @@
+package index
+
+// For tests of another package.
+var (
+	Cut    = cut
+	BlobOf = blobOf
+)
