@@ -160,7 +160,8 @@ func (w *worker) handleTouch(ctx context.Context, d *store.Delivery, ev ghapp.Ev
 		}
 		return w.cfg.Store.Deliveries.Done(ctx, "a comment that asks was deleted", d.ID)
 	}
-	if row == nil || row.ID != sessionID(w.key, originalKey(ev)) || row.State.Over() {
+	deleted := ev.Action == "deleted" && row != nil && !row.State.Over() // perhaps a follow-up
+	if row == nil || row.ID != sessionID(w.key, originalKey(ev)) && !deleted || row.State.Over() {
 		if told, err := rejectEditedCommand(ctx, w, d, ev); told || err != nil {
 			return err
 		}
@@ -169,10 +170,45 @@ func (w *worker) handleTouch(ctx context.Context, d *store.Delivery, ev ghapp.Ev
 	if err := w.at.Connect(ctx, w.cfg.GitHub, ev.Installation); err != nil {
 		return err
 	}
+	if done, err := w.withdraw(ctx, row, d, ev); done || err != nil {
+		return err
+	}
+	if row.ID != sessionID(w.key, originalKey(ev)) {
+		return w.cfg.Store.Deliveries.Done(ctx, "no text that a session works by", d.ID)
+	}
 	c := w.change()
 	c.reply(userMessage{key: "touched-" + row.ID + ev.Action}, render.SourceChanged(ev.Action == "deleted")) //control:touched-is-told
 	c.Done = append(c.Done, d.ID)
 	return w.commit(ctx, c)
+}
+
+// withdraw ends a session whose newest request was deleted by its author. It reports whether
+// the event is one of those.
+func (w *worker) withdraw(ctx context.Context, row *store.Session, d *store.Delivery, ev ghapp.Event) (bool, error) {
+	if ev.Action != "deleted" || ev.Comment.Author.ID == 0 || ev.Comment.Author.ID != ev.Sender.ID { //control:author-withdraws
+		return false, nil
+	}
+	v, err := w.live.Fold(ctx, row)
+	if err != nil {
+		return false, err
+	}
+	at := v.HeardUpTo()
+	if at.Comment != ev.Comment.ID || (at.DiffThread != 0) != ev.Comment.Diff { //control:newest-is-withdrawn
+		return false, nil
+	}
+	actor, err := w.at.Client.Actor(ctx, ev.Sender.Login)
+	if err != nil {
+		return false, err
+	}
+	if may, _ := w.mayAsk(actor, policy.Stop, row); may != policy.Allow || actor.ID != ev.Sender.ID {
+		return false, nil
+	}
+	c := w.change()
+	by := session.Message{Key: d.ID, Author: actor.Login}
+	c.append(v.Withdraw(by, render.RequestDeleted(actor.Login, v))...)
+	w.halt = w.halt || w.running == row.ID
+	c.Done = append(c.Done, d.ID)
+	return true, w.commit(ctx, c)
 }
 
 // rejectEditedCommand tells the author of a command that was edited into an older text that it does

@@ -123,7 +123,12 @@ func stop(ctx context.Context, r *request) error {
 		r.reply(render.NoneRuns(v.Phase) + render.TaskHint(r.cmd.Name, r.cmd.Text))
 		return r.stopOlder(ctx)
 	}
-	r.end(v, render.StoppedBy(r.msg.author.Login, v))
+	who := r.msg.author
+	if r.cmd.Text != "" && who.ID == live.DataOf(r.sess).RequesterID { //control:reason-withdraws
+		r.c.append(v.Withdraw(r.from(), render.WithdrawnBy(who.Login, r.cmd.Text, v))...)
+	} else {
+		r.end(v, render.StoppedBy(who.Login, r.cmd.Text, v))
+	}
 	r.w.halt = r.w.halt || r.w.running == r.sess.ID
 	r.react("+1")
 	return nil

@@ -480,6 +480,8 @@ type Outcome struct {
 	Files   []FileChange `json:"files,omitempty"`
 	Turns   int          `json:"turns"`
 	Wish    TakeBackKind `json:"wish,omitempty"` // the only action was this one on the checkpoints; Keep if they did not change
+
+	Withdrawn bool `json:"withdrawn,omitempty"` // its requester took the request back; only with StatusStopped
 }
 
 // ErrFenced is the error of [Log.Append] after another worker has taken over the

@@ -21,6 +21,13 @@ func (s *State) Stop(by Message, reason string) []*Event {
 	return append(s.withdraw(by), NewEvent(TypeEnded, s.Turns, Ended{Outcome: out}))
 }
 
+// Withdraw returns the events that end the session because its requester took the request
+// back.
+func (s *State) Withdraw(by Message, reason string) []*Event {
+	out := Outcome{Status: StatusStopped, Turns: s.Turns, Files: s.Files, Reason: reason, Withdrawn: true}
+	return append(s.withdraw(by), NewEvent(TypeEnded, s.Turns, Ended{Outcome: out}))
+}
+
 // Forget returns the events that forget the conversation. Work in progress is
 // stopped, since its purpose is forgotten too.
 func (s *State) Forget(by Message, reason string) (out []*Event) {

@@ -36,6 +36,9 @@ func Sign(p session.Phase) string {
 // CheckTitle returns the line that GitHub shows next to a check run.
 func CheckTitle(s *session.State) string {
 	t := string(s.Phase)
+	if takenBack(s) != "" {
+		t = withdrawn
+	}
 	if len(s.Files) > 0 {
 		t += fmt.Sprintf(" · %s, %s", plural(len(s.Files), "file"), counts(total(s.Files)))
 	}

@@ -15,7 +15,7 @@ func Ending(s *session.State, progress string, pull int) string {
 	if s.Outcome == nil {
 		return ""
 	}
-	how := cmp.Or(wishOf(s), fmt.Sprintf("%s **%s**", icons[s.Phase], s.Phase))
+	how := cmp.Or(wishOf(s), takenBack(s), fmt.Sprintf("%s **%s**", icons[s.Phase], s.Phase))
 	parts := append(modeOf(s), results(s)...)
 	if pull > 0 {
 		parts = append(parts, fmt.Sprintf("pull request #%d", pull))
@@ -35,6 +35,18 @@ func wishOf(s *session.State) string {
 		return ""
 	}
 	return wishes[s.Outcome.Wish]
+}
+
+// withdrawn names the end of a request that its requester took back.
+const withdrawn = "withdrawn"
+
+// takenBack returns the first words for the end of a request that its requester took back,
+// or "".
+func takenBack(s *session.State) string {
+	if s.Outcome != nil && s.Outcome.Withdrawn && s.Phase == session.PhaseStopped {
+		return icons[s.Phase] + " **" + withdrawn + "**"
+	}
+	return ""
 }
 
 // results lists the results of an ended session in short.

@@ -45,9 +45,9 @@ func stops() []string {
 	var out []string
 	for _, files := range []int{0, 2} {
 		s := sample(session.PhaseRunning, files, 1)
-		out = append(out, StoppedBy("kim", s))
+		out = append(out, StoppedBy("kim", "", s))
 		s.Unpushed = sampleFiles(2)
-		out = append(out, StoppedBy("kim", s))
+		out = append(out, StoppedBy("kim", "", s), StoppedBy("kim", "not now", s))
 	}
 	return out
 }
@@ -66,7 +66,7 @@ func sample(p session.Phase, files, turns int) *session.State {
 	case session.PhaseFailed, session.PhaseCrashed:
 		s.Outcome = &session.Outcome{Reason: CouldNotGoOn(errSample)}
 	case session.PhaseStopped:
-		s.Outcome = &session.Outcome{Reason: StoppedBy("kim", s)}
+		s.Outcome = &session.Outcome{Reason: StoppedBy("kim", "", s)}
 	default:
 		s.Outcome = &session.Outcome{Summary: "Mended `a.go`."}
 	}
@@ -225,8 +225,11 @@ func everything() map[string][]string {
 			posted(Requests([]Request{{Request: answered(sampleRun, policy.Approved), From: "comment 12"}, {Request: answered(sampleEdit, policy.Stale)}}, "kim"))},
 		"ReviewBody": {ReviewBody(sampleEdit, "kim", 7)}, "ReviewNotice": {posted(ReviewNotice(sampleEdit, 9, "kim"))}, "ReviewTitle": {ReviewTitle(sampleEdit)}, "ReviewEnd.Text": ends,
 		"Settled": {Settled([]string{AnswerTaken("ab12cd", "kim", "comment 12"), ""}), Settled([]string{"`ab12cd`: approved.", "`ef34ab`: denied."})}, "SettledAs": settled,
-		"ShareOfDay": {ShareOfDay("kim", "2026-01-02")}, "Status": {posted(Status(sampleAt, Progress(done, Links{})))}, "StoppedBy": stops(), "StoppedBefore": {StoppedBefore("kim")},
-		"DeniedIn": {DeniedIn("ab12cd", "kim", "the dashboard")}, "InDashboard": {InDashboard("kim", "/agent stop\nnow")}, "AnswerTaken": {AnswerTaken("ab12cd", "kim", "comment 12")}, "TooLate": {TooLate(session.Resolved{ID: "ab12cd", Reason: WhyLate})}, "SourceChanged": {SourceChanged(true), SourceChanged(false)},
+		"ShareOfDay": {ShareOfDay("kim", "2026-01-02")}, "Status": {posted(Status(sampleAt, Progress(done, Links{})))}, "StoppedBy": stops(),
+		"WithdrawnBy":    {WithdrawnBy("kim", "never mind", done), WithdrawnBy("kim", "", session.NewState())},
+		"RequestDeleted": {RequestDeleted("kim", done), RequestDeleted("kim", session.NewState())},
+		"StoppedBefore":  {StoppedBefore("kim")},
+		"DeniedIn":       {DeniedIn("ab12cd", "kim", "the dashboard")}, "InDashboard": {InDashboard("kim", "/agent stop\nnow")}, "AnswerTaken": {AnswerTaken("ab12cd", "kim", "comment 12")}, "TooLate": {TooLate(session.Resolved{ID: "ab12cd", Reason: WhyLate})}, "SourceChanged": {SourceChanged(true), SourceChanged(false)},
 		"RequestsStayOpen": {RequestsStayOpen(asked[:1], false, func(string) string { return "" }), RequestsStayOpen([]session.Asked{sampleRun}, true, func(string) string { return "https://github.com/o/r/issues/7#issuecomment-1" })},
 		"WhichMeant":       {WhichMeant([]session.Asked{sampleAsk}, nil), WhichMeant([]session.Asked{sampleAsk, sampleAsk}, asked)}, "WhichRequest": {WhichRequest("approve", asked), WhichRequest("approve", []session.Asked{{ID: "ab12cd", Severity: "critical"}})},
 		"WhyMergedAlone": {WhyMergedAlone("nobody approved it")}, "WhyMergedBy": {WhyMergedBy(WhyMergedUnknown)}, "WhyNoPull": {WhyNoPull("it is locked")}, "WhyNoPermission": {WhyNoPermission("pull_requests=write"), WhyNoPermission("issues=write; pull_requests=write"), WhyNoPermission("x")},

@@ -41,7 +41,7 @@ func Progress(s *session.State, l Links) untrusted.Post {
 	if l.Before > 0 {
 		phase, icon = fmt.Sprintf("%s: %s ahead", session.PhaseWaitingModel, plural(l.Before, "run")), icons[session.PhaseWaitingModel]
 	}
-	how := cmp.Or(wishOf(s), fmt.Sprintf("%s **%s**", icon, phase)) //control:nothing-is-not-done
+	how := cmp.Or(wishOf(s), takenBack(s), fmt.Sprintf("%s **%s**", icon, phase)) //control:nothing-is-not-done
 	b.WriteString(how + headline(s) + "\n\n")
 	b.WriteString(whyItBegan(s))                                       //control:why-it-started
 	if s.Outcome != nil && s.Outcome.Reason != "" && wishOf(s) == "" { // a reason there is of an earlier end

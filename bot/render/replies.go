@@ -241,9 +241,34 @@ func ServerDied(times int) string {
 	)
 }
 
-// StoppedBy is the reason for ending a session on request; v is its current state.
-func StoppedBy(login string, v *session.State) string {
-	text := "Stopped by " + login + "."
+// StoppedBy is the reason for ending a session on request. why are the words of the request,
+// and v is the current state.
+func StoppedBy(login, why string, v *session.State) string {
+	return because("Stopped by "+login, why) + whatStays(v)
+}
+
+// WithdrawnBy is the reason for ending a session whose requester took the request back. why
+// are the requester's words, and v is the current state.
+func WithdrawnBy(login, why string, v *session.State) string {
+	return because("Withdrawn by "+login, why) + whatStays(v)
+}
+
+// RequestDeleted is the reason for ending a session whose requester deleted the request; v
+// is its current state.
+func RequestDeleted(login string, v *session.State) string {
+	return "Withdrawn: " + login + " deleted the request." + whatStays(v)
+}
+
+// because adds the words of a user to a sentence.
+func because(said, why string) string {
+	if why = line(strings.TrimSpace(why), 200); why == "" {
+		return said + "."
+	}
+	return sentence(said + ": " + why)
+}
+
+// whatStays says where the work of a stopped session is.
+func whatStays(v *session.State) (text string) {
 	if len(v.Checkpoints) > 0 {
 		text += " The work so far stays on the branch."
 	}

@@ -70,15 +70,17 @@ func TestLeastSeverity(t *testing.T) {
 
 func TestStanding(t *testing.T) {
 	rows := []Row{
-		{Finding: finding(3, "Fixed | since"), Now: finding(0, ""), State: Fixed, At: 12},
+		{Finding: finding(3, "Fixed | since"), Now: finding(0, ""), State: Fixed, At: 12, Commit: "abc1234def"},
 		{Finding: finding(5, "Wrong", high), Now: finding(8, ""), State: Open, At: 13},
 		{Finding: finding(6, "Doubtful", unsure), Now: finding(6, ""), State: Open},
 	}
-	got := Standing(rows, Input{}, "0123456789abcdef", "https://h/o/r", 7)
+	checks := []Check{{Name: "build", Result: "passed"}, {Name: "lint", Result: "failed"}, {Name: "old", Result: "neutral"}}
+	got := Standing(rows, Input{Checks: checks}, "0123456789abcdef", "https://h/o/r", 7)
 	want := "**Review of this pull request** as of `0123456789`: 1 open, 1 not sure, 1 fixed\n\n| | finding | place |\n|---|---|---|\n" +
 		"| open | **High: Wrong.** | [a.go:8](https://h/o/r/pull/7#discussion_r13) |\n" +
 		"| not sure | **Medium, not sure: Doubtful.** | a.go:6 |\n" +
-		"| fixed | **Medium: Fixed \\| since.** | [a.go:3](https://h/o/r/pull/7#discussion_r12) |\n"
+		"| fixed in [`abc1234`](https://h/o/r/commit/abc1234def) | **Medium: Fixed \\| since.** | [a.go:3](https://h/o/r/pull/7#discussion_r12) |\n" +
+		"\nChecks seen: failed: `lint`; passed: `build`.\n"
 	if got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}

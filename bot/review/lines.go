@@ -65,6 +65,22 @@ func (s shownLines) part(old bool, from, to int) (first, last int, ok bool) {
 type Change struct {
 	From, To string // paths before and after
 	Patch    string // hunks
+	Deleted  bool
+}
+
+// Touched reports whether changes remove a line of a finding.
+func Touched(f session.Finding, changes []Change) bool {
+	for _, c := range changes {
+		if c.From != f.Path {
+			continue
+		}
+		for n := f.Line; n <= f.Last(); n++ {
+			if _, ok := moved(c.Patch, n); !ok || c.Deleted {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // Follow returns a finding with the lines that it has after changes to its file. If they are

@@ -40,6 +40,13 @@ type Input struct {
 	Read        int                            // number of files that were read
 	Unread      []string                       // files that were not read
 	Moved       string                         // commit that was read, if it is no longer the newest
+	Checks      []Check                        // of the commit that was read
+}
+
+// Check is the result of a check: passed, failed, running or neutral.
+type Check struct {
+	Name, Result string
+	ID           int64 // increases over time; 0 for a status
 }
 
 // Comment is a finding on lines of the diff. From is 0 for a single line.

@@ -26,7 +26,8 @@ type Row struct {
 	Finding session.Finding
 	Now     session.Finding // on its lines in the newest commit; without lines if they are gone
 	State   FindingState
-	At      int64 // id of its comment; 0 if it is new, or has none
+	At      int64  // id of its comment; 0 if it is new, or has none
+	Commit  string // that fixed it; "" if it is not fixed, or the commit is unknown
 }
 
 // state returns the state to show.
@@ -75,10 +76,37 @@ func Standing(rows []Row, in Input, commit, home string, number int) string {
 		if r.At != 0 {
 			at = fmt.Sprintf("[%s](%s/pull/%d#discussion_r%d)", at, home, number, r.At)
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s |\n", r.state(), strings.ReplaceAll(claim(r.Finding), "|", `\|`), at)
+		state := string(r.state())
+		if r.State == Fixed && r.Commit != "" { //control:commit-of-a-fix
+			state += fmt.Sprintf(" in [`%.7s`](%s/commit/%s)", r.Commit, home, r.Commit)
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", state, strings.ReplaceAll(claim(r.Finding), "|", `\|`), at)
 	}
 	if told := in.Coverage(); told != "" {
 		b.WriteString("\n" + told + "\n")
 	}
+	if told := in.checks(); told != "" {
+		b.WriteString("\n" + told + "\n")
+	}
 	return b.String()
+}
+
+// checks names the checks of the commit by their results, the failed ones first.
+func (in Input) checks() string {
+	var parts []string
+	for _, result := range []string{"failed", "running", "passed"} {
+		var list []string
+		for _, c := range in.Checks {
+			if c.Result == result {
+				list = append(list, c.Name)
+			}
+		}
+		if len(list) > 0 {
+			parts = append(parts, result+": "+names(list))
+		}
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return "Checks seen: " + strings.Join(parts, "; ") + "."
 }

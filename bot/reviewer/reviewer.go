@@ -77,7 +77,16 @@ func (s Session) Post(ctx context.Context) (address, coverage string, err error)
 		}
 		address = ref.URL
 	}
-	coverage, err = s.stand(ctx, in, s.rows(all, now, r, talks))
+	rows := s.rows(all, now, r, talks)
+	if s.Pull != nil && len(rows) > 0 {
+		if err = s.fixedIn(ctx, rows, in.At); err == nil {
+			in.Checks, err = s.checks(ctx)
+		}
+		if err != nil {
+			return "", "", err
+		}
+	}
+	coverage, err = s.stand(ctx, in, rows)
 	if err != nil {
 		return "", "", err
 	}
@@ -210,13 +219,7 @@ func (s Session) follow(ctx context.Context, in *review.Input) error {
 				return err
 			}
 			if err == nil && ahead {
-				known[from] = []review.Change{}
-			}
-			for _, file := range files {
-				if ahead {
-					one := review.Change{From: cmp.Or(file.Previous, file.Path), To: file.Path, Patch: file.Patch}
-					known[from] = append(known[from], one)
-				}
+				known[from] = changesOf(files)
 			}
 		}
 		changes, ok := known[from]

@@ -31,7 +31,7 @@ func posts(text func() string) []untrusted.Post {
 		render.Ending(s, "", 3), render.PullBody(s, text(), render.Origin{Number: 1}), render.CheckSummary(s, ""),
 		render.Approval(asked, text()), render.Approval(edit, text()), render.Approval(question, text()),
 		render.ReviewBody(edit, text(), 1), render.NotReviewed(text()), render.NotStarted(text()),
-		render.CouldNotStart(errors.New(text())), render.CouldNotGoOn(errors.New(text())), render.StoppedBy(text(), s), render.NotCounted(text(), text()),
+		render.CouldNotStart(errors.New(text())), render.CouldNotGoOn(errors.New(text())), render.StoppedBy(text(), text(), s), render.WithdrawnBy(text(), text(), s), render.RequestDeleted(text(), s), render.NotCounted(text(), text()),
 		render.NotOpen("approve", text(), []session.Asked{asked}), render.NoPull(text(), text()), render.BaseIsGone(text(), text()), text(),
 	} {
 		out = append(out, untrusted.Post{Text: body, Closes: len(body) % 2})

@@ -118,6 +118,23 @@ func Forward(ctx context.Context, c *ghapp.Client, ref thread.Ref, base, head st
 	return filesOf(got.Files), got.Status == "ahead" || got.Status == "identical", nil
 }
 
+// CommitsBetween returns the commits that head has and base lacks, the oldest first, at most
+// 250. It returns none if head does not contain base.
+func CommitsBetween(ctx context.Context, c *ghapp.Client, ref thread.Ref, base, head string) (out []string, err error) {
+	var got struct {
+		Status  string
+		Commits []struct{ SHA string }
+	}
+	ask := ghapp.Ask{Op: "compare commits", Thread: ref, Path: fmt.Sprintf("compare/%s...%s", base, head)}
+	if _, err := page(ctx, c, ask, &got); err != nil || got.Status != "ahead" {
+		return nil, err
+	}
+	for _, commit := range got.Commits {
+		out = append(out, commit.SHA)
+	}
+	return out, nil
+}
+
 // apiFile is a file in the REST API.
 type apiFile struct {
 	Filename, Status, Patch string
