@@ -68,6 +68,7 @@ func defaultVerdicts(d Defaults) [lastKind + 1]Verdict {
 		Network:  verdictOr(d.Network, Ask),
 		Converse: Allow,
 		MCP:      Ask,
+		Foreign:  Ask,
 	}
 	out[Post] = verdictOr(d.Post, Ask) //control:posts-are-asked-for
 	return out
@@ -158,6 +159,10 @@ func wellFormed(a Action) error {
 	case Post:
 		if strings.TrimSpace(a.Display) == "" {
 			return errors.New("a post action needs a text")
+		}
+	case Foreign:
+		if strings.TrimSpace(a.Display) == "" {
+			return errors.New("an action of another agent needs a text to show")
 		}
 	case MCP:
 		if a.Server == "" || a.Remote == "" || strings.TrimSpace(a.Display) == "" {

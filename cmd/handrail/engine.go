@@ -36,6 +36,7 @@ type engineParts struct {
 	rules     policy.Config
 	headers   map[string]map[string]secret.Value // of MCP servers at URLs, by server
 	secrets   *secrets
+	guests    *guests // external agents; nil: the model works itself
 	log       *slog.Logger
 }
 
@@ -63,6 +64,7 @@ func newEngine(p engineParts) (*work.Engine, error) {
 		Image:     image.Find,
 		Created:   image.Commands,
 		Log:       p.log,
+		Guests:    p.guests.workspaces(p),
 		Servers: func(name string, m policy.Server) (http.RoundTripper, error) {
 			return serverTransport(m, p.rules.Workspace.Inside, p.headers[name], p.log)
 		},
@@ -96,6 +98,10 @@ func (p engineParts) agent(need work.Need) (agent.Config, error) {
 	kit.Code, kit.Languages = ws, need.Languages
 	kit.Redact = func(text string) string { text, _ = p.secrets.Redactor.Redact(text); return text }
 	kit.LongCommands = need.Rules.LongRunningCommands //control:long-commands
+	if p.guests != nil {
+		err := p.guests.equip(&out, need, kit)
+		return out, err
+	}
 	out.Tools = builtin.Tools(kit)
 	return out, nil
 }
