@@ -442,6 +442,9 @@ func (p *Policy) defaultStep(f facts, d Decision) Decision {
 	if v == Allow && d.Auto { // allowed only by auto_approve_sensitive_edits
 		return d.settle(v, "auto_approve_sensitive_edits", "edits of sensitive files are approved by the configuration")
 	}
+	if f.act.Kind == Foreign {
+		return d.settle(v, "defaults.foreign", "it is a tool of the agent's own, whose effects are not known")
+	}
 	word := map[Verdict]string{Allow: "allowed", Ask: "subject to approval", Deny: "denied"}[v]
 	return d.settle(v, "defaults."+f.act.Kind.String(), fmt.Sprintf("%s operations are %s", f.act.Kind, word))
 }

@@ -43,7 +43,7 @@ func (f *frames) line() ([]byte, error) {
 	var line []byte
 	for {
 		part, err := f.in.ReadSlice('\n')
-		if len(line)+len(part) > maxMessage {
+		if len(line)+len(part) > maxMessage { //control:acp-long-message
 			return nil, errLong
 		}
 		line = append(line, part...)

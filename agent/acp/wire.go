@@ -213,7 +213,7 @@ type PermOption struct {
 // than one: then nothing tells them apart.
 func (p Permission) Only(kind string) (id string, ok bool) {
 	for _, o := range p.Options {
-		if o.Kind != kind {
+		if o.Kind != kind { //control:acp-by-kind
 			continue
 		}
 		if ok {

@@ -155,7 +155,7 @@ func Choose(name string, command []string, mode string, env map[string]string) (
 func Masks(name string) bool {
 	for part := range strings.SplitSeq(strings.TrimSuffix(name, "/"), "/") {
 		for _, a := range known() {
-			if slices.Contains(a.Masked, part) {
+			if slices.Contains(a.Masked, part) { //control:guest-masked
 				return true
 			}
 		}

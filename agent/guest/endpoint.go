@@ -43,7 +43,7 @@ func (d *Door) model(w http.ResponseWriter, r *http.Request) {
 		_ = json.NewEncoder(w).Encode(map[string]any{
 			"object": "list", "data": []map[string]string{{"id": d.at.Model, "object": "model", "owned_by": "handrail"}},
 		})
-	case r.Method == http.MethodPost && slices.Contains(answers, at):
+	case r.Method == http.MethodPost && slices.Contains(answers, at): //control:guest-model-only
 		d.forward(w, r, at)
 	default:
 		http.Error(w, "Handrail passes on requests for answers of a model, and nothing else.", http.StatusNotFound)
@@ -61,7 +61,7 @@ func (d *Door) forward(w http.ResponseWriter, r *http.Request, at string) {
 		http.Error(w, "The request is no JSON object.", http.StatusBadRequest)
 		return
 	}
-	if d.wait(r.Context()) != nil {
+	if d.wait(r.Context()) != nil { //control:guest-model-waits
 		return
 	}
 	resp, err := d.at.send(r.Context(), at, body)
@@ -91,7 +91,7 @@ func (e Endpoint) rewrite(at string, body []byte) ([]byte, error) {
 	if in == nil {
 		return nil, io.ErrUnexpectedEOF
 	}
-	in["model"], _ = json.Marshal(e.Model)
+	in["model"], _ = json.Marshal(e.Model) //control:guest-one-model
 	if string(bytes.TrimSpace(in["stream"])) == "true" && strings.HasSuffix(at, "completions") {
 		in["stream_options"] = json.RawMessage(`{"include_usage":true}`)
 	}

@@ -74,7 +74,7 @@ func (p *process) knows(msgs []llm.Message) bool {
 		return false
 	}
 	for i, d := range p.told {
-		if digestOf(msgs[i]) != d {
+		if digestOf(msgs[i]) != d { //control:guest-history
 			return false
 		}
 	}
@@ -107,7 +107,7 @@ func (p *process) deliver(rest []llm.Message) (words string, withdrawn bool) {
 				a.calls.answer <- toolAnswer{text: m.Content}
 			}
 			if a.asks != nil && !a.asks.answered {
-				p.reject(a.asks)
+				p.reject(a.asks) //control:guest-unallowed-is-rejected
 				withdrawn = true
 				p.say = append(p.say, fmt.Sprintf("Your request %q was not allowed. %s", oneLine(a.asks.Call.Title), m.Content))
 			}

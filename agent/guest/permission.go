@@ -104,7 +104,7 @@ func (g *Guest) intent(args json.RawMessage) (policy.Action, error) {
 	if err := json.Unmarshal(args, &r); err != nil {
 		return policy.Action{}, errors.New("this request of the agent cannot be read")
 	}
-	other := policy.Action{Kind: policy.Foreign, Display: r.display()}
+	other := policy.Action{Kind: policy.Foreign, Display: r.display()} //control:guest-unknown-asks
 	switch r.Kind {
 	case "switch_mode":
 		return policy.Action{}, errors.New("its mode is not changed: the mode decides that it asks")
@@ -135,7 +135,7 @@ func (g *Guest) intent(args json.RawMessage) (policy.Action, error) {
 		return policy.Action{Kind: kind, Paths: paths, Display: r.display()}, nil
 	case "read":
 		if paths := r.files(); len(paths) > 0 {
-			return policy.Action{Kind: policy.Read, Paths: paths, Display: r.Title}, nil
+			return policy.Action{Kind: policy.Read, Paths: paths, Display: r.display()}, nil
 		}
 	case "fetch":
 		if url := r.text("url", "uri"); url != "" {
@@ -248,7 +248,7 @@ func (a action) Run(_ context.Context, call session.Call, _ tools.Progress) (too
 	defer g.mu.Unlock()
 	if g.at != nil && !g.at.gone() {
 		for _, open := range g.at.asked {
-			if open.asks == nil || open.asks.answered || open.asks.args != args {
+			if open.asks == nil || open.asks.answered || open.asks.args != args { //control:guest-allows-the-request
 				continue
 			}
 			if why := open.asks.allow(); why != "" {

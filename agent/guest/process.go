@@ -93,7 +93,7 @@ func (p *process) push(e event, size int) {
 		return
 	}
 	p.bytes += size
-	if len(p.queue) >= maxEvents || p.bytes > maxBytes {
+	if len(p.queue) >= maxEvents || p.bytes > maxBytes { //control:guest-flood
 		p.flood, p.queue = true, nil
 		p.conn.Close()
 	} else {
@@ -264,7 +264,7 @@ func (g *Guest) chooseMode(ctx context.Context, p *process, s acp.Session) error
 		case err != nil:
 			return err
 		case ok && e.update != nil && e.update.Kind == acp.ModeChanged:
-			if e.update.Mode != want {
+			if e.update.Mode != want { //control:guest-mode-read-back
 				return &refusal{fmt.Sprintf("it is in the mode %q, not %q, in which it asks", e.update.Mode, want)}
 			}
 			return nil
@@ -304,7 +304,7 @@ func chooseOption(ctx context.Context, p *process, o acp.Option, want string) er
 		return err
 	}
 	for _, n := range now {
-		if n.ID == o.ID && n.Value() == want {
+		if n.ID == o.ID && n.Value() == want { //control:guest-option-read-back
 			return nil
 		}
 	}

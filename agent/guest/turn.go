@@ -25,7 +25,8 @@ const (
 // answer collects one answer.
 type answer struct {
 	words strings.Builder // since the last action
-	sent  int             // bytes passed on
+	sent  int             // bytes of words
+	taken int             // bytes of all updates
 	left  int             // bytes left out
 	calls []llm.ToolCall
 	asked []asked
@@ -45,7 +46,7 @@ func (g *Guest) listen(ctx context.Context, p *process, req llm.Request, yield f
 			return false, err
 		}
 		if !ok {
-			if len(p.steps) > 0 || g.cfg.Door.counted() > maxTokens {
+			if len(p.steps) > 0 || g.cfg.Door.counted() > maxTokens { //control:guest-tokens-bound
 				return g.finish(p, &a, yield), nil
 			}
 			select {
@@ -61,6 +62,9 @@ func (g *Guest) listen(ctx context.Context, p *process, req llm.Request, yield f
 		}
 		switch {
 		case e.update != nil:
+			if a.taken += len(e.update.Content) + len(e.update.Input); a.taken > maxBytes {
+				return false, errFlood
+			}
 			if !a.take(p, *e.update, yield) {
 				return false, nil
 			}
@@ -191,7 +195,7 @@ func (g *Guest) ask(p *process, a *answer, ask *permission) bool {
 	}
 	ask.args = args
 	g.mu.Lock()
-	granted := g.grants[args]
+	granted := g.grants[args] //control:guest-grant-is-for-the-request
 	delete(g.grants, args)
 	g.mu.Unlock()
 	if granted {
@@ -209,7 +213,7 @@ func (g *Guest) ask(p *process, a *answer, ask *permission) bool {
 func (ask *permission) allow() (why string) {
 	ask.answered = true
 	id, ok := ask.Only(acp.AllowOnce)
-	if !ok {
+	if !ok { //control:guest-never-always
 		ask.answer(nil)
 		return "It was allowed, but the agent offers no single way to allow it once, so it was cancelled."
 	}

@@ -147,7 +147,7 @@ func (g *Guests) hide(r gitops.BaseRules) gitops.BaseRules {
 		return r
 	}
 	hides := r.Hides
-	r.Hides = func(name string) bool { return hides != nil && hides(name) || g.Masks(name) }
+	r.Hides = func(name string) bool { return hides != nil && hides(name) || g.Masks(name) } //control:guest-settings-hidden
 	r.Key += " without settings of agents"
 	return r
 }

@@ -434,7 +434,7 @@ func (e *Engine) setDoor(spec *workspace.Spec, model string) error {
 	switch {
 	case e.cfg.Guests == nil:
 		return nil
-	case spec.Network || e.cfg.Workspace.Name() == "local":
+	case spec.Network || e.cfg.Workspace.Name() == "local": //control:guest-behind-a-wall
 		return errors.New("open workspace: an external agent works only behind a wall: in docker or bwrap, with network none or allowlist")
 	}
 	spec.Egress = e.cfg.Guests.Door(model, spec.Egress)

@@ -1,7 +1,8 @@
 // Package acptest is a small coding agent that speaks the Agent Client Protocol on its
 // standard input and output. It is real: it asks a model of an OpenAI-compatible server,
 // runs commands, writes files, and calls the tools of its client's MCP servers. Before a
-// command and before a write it asks for permission. Its flags make it misbehave:
+// command and before a write it asks for permission. Its flags make it misbehave, and so do
+// their names in brackets in a prompt, for this turn:
 //
 //	--never-asks   acts without asking
 //	--lies         asks for one command, and runs another
@@ -9,7 +10,7 @@
 //	--forks        leaves a process behind that goes on writing
 //	--mode=NAME    is in this mode, whatever its client sets
 //	--no-once      offers no way to allow something once
-//	--dies         ends in its first turn
+//	--mute         says nothing in its turn, and does not end it
 package acptest
 
 import (
@@ -68,13 +69,16 @@ type agent struct {
 	next  int
 	mode  string
 	dir   string
+	told  string // the last prompt
 	talk  []object
 	tools map[string]*server // by name
 	specs []object
 	stop  bool
 }
 
-func (a *agent) has(flag string) bool { return slices.Contains(a.flags, flag) }
+func (a *agent) has(flag string) bool {
+	return slices.Contains(a.flags, flag) || strings.Contains(a.told, "["+strings.TrimPrefix(flag, "--")+"]")
+}
 
 func (a *agent) send(m message) {
 	a.mu.Lock()
@@ -168,10 +172,11 @@ func (a *agent) turn(params json.RawMessage) (reason string) {
 	a.stop = false
 	a.mu.Unlock()
 	if len(p.Prompt) > 0 {
-		a.talk = append(a.talk, object{"role": "user", "content": p.Prompt[0].Text})
+		a.told = p.Prompt[0].Text
+		a.talk = append(a.talk, object{"role": "user", "content": a.told})
 	}
-	if a.has("--dies") {
-		os.Exit(3)
+	if a.has("--mute") {
+		select {}
 	}
 	for a.has("--floods") {
 		a.update(object{"sessionUpdate": "agent_thought_chunk", "content": object{"type": "text", "text": strings.Repeat("x", 4000)}})
@@ -303,7 +308,7 @@ func (a *agent) do(name, command, path, content string) string {
 		return "written"
 	case "bash":
 		if a.has("--forks") {
-			late := exec.Command("setsid", "sh", "-c", "while true; do echo late >> late.txt; done >/dev/null 2>&1") //nolint:noctx // it stays behind
+			late := exec.Command("setsid", "sh", "-c", "while true; do date > handrail-late; sleep 0.1; done >/dev/null 2>&1") //nolint:noctx // it stays behind
 			late.Dir = a.dir
 			_ = late.Start()
 		}
