@@ -104,7 +104,9 @@ func (s *stub) handle(line []byte) {
 			Prompt []struct{ Text string }
 			Value  string
 		}
-		Result struct{ Outcome struct{ Outcome, OptionID string } }
+		Result struct {
+			Outcome struct{ Outcome, OptionID string }
+		}
 	}
 	if json.Unmarshal(line, &m) != nil {
 		return
