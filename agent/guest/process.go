@@ -72,6 +72,7 @@ type process struct {
 
 	// The rest belongs to the holder of Guest.turn.
 	calls   map[string]acp.Call // by id
+	noted   int                 // bytes of calls
 	running bool                // a turn runs
 	told    []digest            // the committed history
 	asked   []asked             // the provisional one: calls of the last answer
@@ -140,8 +141,11 @@ func (p *process) gone() bool {
 
 // Update implements [acp.Handler].
 func (p *process) Update(_ string, u acp.Update) {
-	p.push(event{update: &u}, len(u.Content)+len(u.Input)+200)
+	p.push(event{update: &u}, sizeOf(u))
 }
+
+// sizeOf returns about the size of an update in memory, in bytes.
+func sizeOf(u acp.Update) int { return len(u.Content) + len(u.Input) + 200 }
 
 // Permission implements [acp.Handler].
 func (p *process) Permission(_ string, ask acp.Permission, answer func(*string)) {

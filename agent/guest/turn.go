@@ -62,7 +62,7 @@ func (g *Guest) listen(ctx context.Context, p *process, req llm.Request, yield f
 		}
 		switch {
 		case e.update != nil:
-			if a.taken += len(e.update.Content) + len(e.update.Input); a.taken > maxBytes {
+			if a.taken += sizeOf(*e.update); a.taken > maxBytes {
 				return false, errFlood
 			}
 			if !a.take(p, *e.update, yield) {
@@ -145,8 +145,9 @@ func (a *answer) take(p *process, u acp.Update, yield func(llm.Part) bool) bool 
 // note records the progress of an action. One that can change files makes a step when it
 // ends.
 func (p *process) note(c acp.Call) {
-	if len(p.calls) >= maxEvents {
-		clear(p.calls)
+	if p.noted += len(c.Input) + len(c.Title) + 200; p.noted > maxBytes {
+		clear(p.calls) // calls that were never ended
+		p.noted = 0
 	}
 	was := p.calls[c.ID]
 	now := was.Merge(c)

@@ -178,8 +178,8 @@ func (a *agent) turn(params json.RawMessage) (reason string) {
 	if a.has("--mute") {
 		select {}
 	}
-	for a.has("--floods") {
-		a.update(object{"sessionUpdate": "agent_thought_chunk", "content": object{"type": "text", "text": strings.Repeat("x", 4000)}})
+	for n := 0; a.has("--floods"); n++ {
+		a.update(object{"sessionUpdate": "tool_call", "toolCallId": fmt.Sprint("f", n), "title": strings.Repeat("x", 100), "rawInput": strings.Repeat("x", 20_000)})
 	}
 	for n := 1; ; n++ {
 		said, err := a.ask()
