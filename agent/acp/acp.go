@@ -37,7 +37,8 @@ type Conn struct{ rpc *jsonrpc2.Conn }
 // Connect speaks with an agent over its standard input and output until either side closes
 // them.
 func Connect(ctx context.Context, stdio io.ReadWriteCloser, h Handler) *Conn {
-	return &Conn{jsonrpc2.NewConn(context.WithoutCancel(ctx), newFrames(stdio), incoming{h}, jsonrpc2.SetLogger(silent{}))}
+	alive := context.WithoutCancel(ctx)
+	return &Conn{jsonrpc2.NewConn(alive, newFrames(stdio), incoming{h}, jsonrpc2.SetLogger(silent{}))}
 }
 
 // silent drops the log of the library: the agent could fill it.

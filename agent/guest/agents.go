@@ -52,23 +52,11 @@ func known() []Agent {
 			Env:     map[string]string{"OPENAI_BASE_URL": "%u", "OPENAI_API_KEY": "none", "OPENAI_MODEL": "%m"},
 			Files: map[string]string{
 				".qwen/settings.json": `{"security":{"auth":{"selectedType":"openai"},"folderTrust":{"enabled":false}},` +
-					`"tools":{"approvalMode":"default"},"general":{"disableAutoUpdate":true},"privacy":{"usageStatisticsEnabled":false},` +
-					`"telemetry":{"enabled":false}}`,
+					`"tools":{"approvalMode":"default"},"general":{"disableAutoUpdate":true},` +
+					`"privacy":{"usageStatisticsEnabled":false},"telemetry":{"enabled":false}}`,
 			},
 			Mode:   "default",
-			Masked: []string{".qwen"},
-		},
-		{
-			Name:    "gemini-cli",
-			Command: []string{"gemini", "--acp"},
-			Env:     map[string]string{"GOOGLE_GEMINI_BASE_URL": doorURL, "GEMINI_API_KEY": "none", "GEMINI_MODEL": "%m"},
-			Files: map[string]string{
-				".gemini/settings.json": `{"security":{"auth":{"selectedType":"gemini-api-key"}},"general":{"disableAutoUpdate":true},` +
-					`"privacy":{"usageStatisticsEnabled":false},"telemetry":{"enabled":false},` +
-					`"mcpServers":{"handrail":{"command":"` + insideBinary + `","args":["toolhost","mcp"]}}}`,
-			},
-			Mode:   "default",
-			Masked: []string{".gemini"},
+			Masked: []string{".qwen", ".gemini"},
 		},
 		{
 			Name:    "codex-acp",
@@ -76,7 +64,8 @@ func known() []Agent {
 			Env:     map[string]string{"INITIAL_AGENT_MODE": "read-only", "OPENAI_API_KEY": "none"},
 			Files: map[string]string{
 				".codex/config.toml": "model = \"%m\"\nmodel_provider = \"handrail\"\napproval_policy = \"untrusted\"\n" +
-					"sandbox_mode = \"danger-full-access\"\n\n[model_providers.handrail]\nname = \"handrail\"\nbase_url = \"%u\"\n" +
+					"sandbox_mode = \"danger-full-access\"\n\n" +
+					"[model_providers.handrail]\nname = \"handrail\"\nbase_url = \"%u\"\n" +
 					"wire_api = \"responses\"\n",
 			},
 			Mode:   "read-only",
@@ -99,10 +88,11 @@ func known() []Agent {
 // opencodeConfig asks for each edit and command, and has no sub-agents: their requests are
 // lost.
 const opencodeConfig = `{"model":"handrail/%m","small_model":"handrail/%m","autoupdate":false,"share":"disabled",` +
-	`"provider":{"handrail":{"npm":"@ai-sdk/openai-compatible","name":"handrail","options":{"baseURL":"%u","apiKey":"none"},` +
-	`"models":{"%m":{"name":"%m"}}}},"enabled_providers":["handrail"],` +
-	`"permission":{"*":"ask","read":"allow","glob":"allow","grep":"allow","list":"allow","todowrite":"allow","todoread":"allow",` +
-	`"` + serverName + `_*":"allow","webfetch":"deny","websearch":"deny","task":"deny"},"tools":{"task":false}}`
+	`"provider":{"handrail":{"npm":"@ai-sdk/openai-compatible","name":"handrail",` +
+	`"options":{"baseURL":"%u","apiKey":"none"},"models":{"%m":{"name":"%m"}}}},"enabled_providers":["handrail"],` +
+	`"permission":{"*":"ask","read":"allow","glob":"allow","grep":"allow","list":"allow",` +
+	`"todowrite":"allow","todoread":"allow","` + serverName + `_*":"allow",` +
+	`"webfetch":"deny","websearch":"deny","task":"deny"},"tools":{"task":false}}`
 
 // named returns a known agent.
 func named(name string) (Agent, bool) {

@@ -156,7 +156,8 @@ func (g *Guest) worded(ctx context.Context, err error) error {
 	case errors.As(err, &no):
 		return &llm.Error{Kind: llm.Refused, Public: fmt.Sprintf("%s is not used: %s", name, no.why), Err: err}
 	case errors.Is(err, errSilent):
-		return &llm.Error{Kind: llm.Cut, Public: fmt.Sprintf("%s said nothing for %s and was ended", name, g.cfg.Silence), Err: err}
+		say := fmt.Sprintf("%s said nothing for %s and was ended", name, g.cfg.Silence)
+		return &llm.Error{Kind: llm.Cut, Public: say, Err: err}
 	case errors.Is(err, errFlood):
 		return &llm.Error{Kind: llm.Invalid, Public: name + " sent more than can be kept and was ended", Err: err}
 	}

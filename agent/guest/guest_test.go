@@ -268,7 +268,7 @@ func TestPermission(t *testing.T) {
 			s.update(object{"sessionUpdate": "agent_message_chunk", "content": object{"type": "text", "text": "Done."}})
 			return "end_turn"
 		},
-		func(s *stub, text string) string {
+		func(_ *stub, text string) string {
 			got = append(got, text)
 			return "end_turn"
 		},

@@ -223,7 +223,8 @@ type action struct{ of *Guest }
 // Spec implements [tools.Tool].
 func (a action) Spec() tools.Spec {
 	s := tools.Spec{Kind: policy.Converse, Outer: true, Untold: true, Beside: a.of}
-	s.Name, s.Description, s.Parameters = actionTool, "An action of the agent's own tools.", json.RawMessage(`{"type":"object"}`)
+	s.Name, s.Description = actionTool, "An action of the agent's own tools."
+	s.Parameters = json.RawMessage(`{"type":"object"}`)
 	return s
 }
 
@@ -268,7 +269,8 @@ type step struct{ of *Guest }
 // Spec implements [tools.Tool].
 func (s step) Spec() tools.Spec {
 	out := tools.Spec{Kind: policy.Converse, Outer: true, Untold: true, Repeats: 1 << 20, Beside: s.of}
-	out.Name, out.Description, out.Parameters = stepTool, "What the agent did with its own tools.", json.RawMessage(`{"type":"object"}`)
+	out.Name, out.Description = stepTool, "Actions of the agent's own tools."
+	out.Parameters = json.RawMessage(`{"type":"object"}`)
 	return out
 }
 

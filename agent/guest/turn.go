@@ -34,7 +34,12 @@ type answer struct {
 
 // listen reads the agent's stream until its answer is whole. done is false if the caller
 // stopped, or with an error.
-func (g *Guest) listen(ctx context.Context, p *process, req llm.Request, yield func(llm.Part) bool) (done bool, err error) {
+func (g *Guest) listen(
+	ctx context.Context,
+	p *process,
+	req llm.Request,
+	yield func(llm.Part) bool,
+) (done bool, err error) {
 	g.cfg.Door.wakeUp(p)
 	defer g.cfg.Door.pause()
 	var a answer

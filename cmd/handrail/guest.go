@@ -41,7 +41,8 @@ func guestsOf(cfg config.Server) (*guests, error) {
 		return nil, err
 	}
 	g := &guests{ACP: cfg.ACP, agent: a}
-	g.at = guest.Endpoint{URL: u, HTTP: &http.Client{Transport: config.Transport(m.Trusted, m.Sent)}, Keys: map[string]string{}}
+	client := &http.Client{Transport: config.Transport(m.Trusted, m.Sent)}
+	g.at = guest.Endpoint{URL: u, HTTP: client, Keys: map[string]string{}}
 	if m.Of().Name == "ollama" {
 		g.at.URL = u.JoinPath("v1")
 	}
