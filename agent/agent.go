@@ -142,6 +142,7 @@ type Live struct {
 // Config configures an agent. Model, Policy, Prompt and Checkpoints are required.
 type Config struct {
 	Model       llm.Model
+	Words       llm.Model // answers questions outside of the conversation, such as that for a title; nil means Model
 	Policy      *policy.Policy
 	Tools       []tools.Tool
 	Prompt      prompt.Builder

@@ -31,9 +31,11 @@ const (
 type source func(ctx context.Context, yield func(llm.Part) bool) error
 
 // parts returns the source of an answer.
-func (m *model) parts(req llm.Request) source {
+func (m *model) parts(req llm.Request) source { return partsOf(m.llm, req) }
+
+func partsOf(m llm.Model, req llm.Request) source {
 	return func(ctx context.Context, yield func(llm.Part) bool) error {
-		for part, err := range m.llm.Stream(ctx, req) {
+		for part, err := range m.Stream(ctx, req) {
 			if err != nil {
 				return err
 			}

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -37,6 +38,7 @@ func newRun(a *Agent, j *journal) *run {
 	m := &model{
 		journal:        j,
 		llm:            cfg.Model,
+		words:          cmp.Or(cfg.Words, cfg.Model),
 		configuredForm: cfg.Form,
 		forms:          cfg.Forms,
 		retry:          cfg.Retry,

@@ -25,6 +25,7 @@ import (
 type model struct {
 	*journal
 	llm            llm.Model
+	words          llm.Model // answers questions outside of the conversation
 	retry          llm.Retry
 	configuredForm llm.Form // the operator's choice
 	forms          Forms    // experience with models, or nil
@@ -213,7 +214,7 @@ func (r *run) handleLosses(ctx context.Context) (*session.Outcome, error) {
 // if it failed. There is no retry: callers have a fallback.
 func (m *model) askOnce(ctx context.Context, req llm.Request) string {
 	var b strings.Builder
-	err := m.attend(ctx, m.parts(req), answering, func(p llm.Part) bool {
+	err := m.attend(ctx, partsOf(m.words, req), answering, func(p llm.Part) bool {
 		b.WriteString(p.Content)
 		return true
 	})

@@ -138,10 +138,10 @@ func TestMayApprove(t *testing.T) {
 
 func TestModesTable(t *testing.T) {
 	want := map[string]string{ // edits, turns, kinds
-		"code":      "-1 25 read write delete execute network post converse mcp",
-		"architect": "3 25 read write execute network post converse mcp",
-		"ask":       "0 25 read execute network converse mcp",
-		"debug":     "5 25 read write delete execute network post converse mcp",
+		"code":      "-1 25 read write delete execute network post converse mcp foreign",
+		"architect": "3 25 read write execute network post converse mcp foreign",
+		"ask":       "0 25 read execute network converse mcp foreign",
+		"debug":     "5 25 read write delete execute network post converse mcp foreign",
 		"explore":   "0 10 read converse",
 		"plan":      "0 10 read converse",
 		"review":    "0 10 read execute converse",

@@ -68,6 +68,7 @@ func defaultVerdicts(d Defaults) [lastKind + 1]Verdict {
 		Network:  verdictOr(d.Network, Ask),
 		Converse: Allow,
 		MCP:      Ask,
+		Foreign:  Ask,
 	}
 	out[Post] = verdictOr(d.Post, Ask) //control:posts-are-asked-for
 	return out
@@ -158,6 +159,10 @@ func wellFormed(a Action) error {
 	case Post:
 		if strings.TrimSpace(a.Display) == "" {
 			return errors.New("a post action needs a text")
+		}
+	case Foreign:
+		if strings.TrimSpace(a.Display) == "" {
+			return errors.New("an action of another agent needs a text to show")
 		}
 	case MCP:
 		if a.Server == "" || a.Remote == "" || strings.TrimSpace(a.Display) == "" {
@@ -445,6 +450,9 @@ func (p *Policy) defaultStep(f facts, d Decision) Decision {
 	v := p.defaults[f.act.Kind]
 	if v == Allow && d.Auto { // allowed only by auto_approve_sensitive_edits
 		return d.settle(v, "auto_approve_sensitive_edits", "edits of sensitive files are approved by the configuration")
+	}
+	if f.act.Kind == Foreign {
+		return d.settle(v, "defaults.foreign", "it is a tool of the agent's own, whose effects are not known")
 	}
 	word := map[Verdict]string{Allow: "allowed", Ask: "subject to approval", Deny: "denied"}[v]
 	return d.settle(v, "defaults."+f.act.Kind.String(), fmt.Sprintf("%s operations are %s", f.act.Kind, word))

@@ -23,7 +23,7 @@ type Config struct {
 
 	Commands       Commands        `yaml:"commands,omitempty" json:"commands,omitzero"`
 	Defaults       Defaults        `yaml:"defaults,omitempty" json:"defaults,omitzero"`
-	AlwaysAsk      []string        `yaml:"always_ask,omitempty" json:"always_ask,omitempty" jsonschema:"description=Kinds of operation that always need approval.,enum=read,enum=write,enum=delete,enum=execute,enum=network,enum=post,enum=mcp"`
+	AlwaysAsk      []string        `yaml:"always_ask,omitempty" json:"always_ask,omitempty" jsonschema:"description=Kinds of operation that always need approval.,enum=read,enum=write,enum=delete,enum=execute,enum=network,enum=post,enum=mcp,enum=foreign"`
 	SensitiveFiles []SensitiveFile `yaml:"sensitive_files,omitempty" json:"sensitive_files,omitempty" jsonschema:"description=Ordered globs on top of the built-in ones; the last match wins."`
 
 	Approvals   Approvals   `yaml:"approvals,omitempty" json:"approvals,omitzero"`

@@ -7,7 +7,7 @@ import (
 )
 
 // String returns the name of the kind in the notation of the configuration: "read",
-// "write", "delete", "execute", "network", "post", "converse" or "mcp".
+// "write", "delete", "execute", "network", "post", "converse", "mcp" or "foreign".
 func (k Kind) String() string {
 	switch k {
 	case Read:
@@ -26,6 +26,8 @@ func (k Kind) String() string {
 		return "converse"
 	case MCP:
 		return "mcp"
+	case Foreign:
+		return "foreign"
 	}
 	return "unknown"
 }
@@ -37,7 +39,7 @@ func parseKind(name string) (Kind, error) {
 			return k, nil
 		}
 	}
-	return Unknown, fmt.Errorf("parse kind: %q is not one of read, write, delete, execute, network, post, converse, mcp", name)
+	return Unknown, fmt.Errorf("parse kind: %q is not one of read, write, delete, execute, network, post, converse, mcp, foreign", name)
 }
 
 // MarshalText writes the kind as [Kind.String] does.
@@ -95,16 +97,16 @@ const (
 var modeTable = [...]Mode{
 	{Name: "code", Description: "Make the change: edit files and run commands without an edit limit.",
 		EditLimit: NoEditLimit, Turns: agentTurns, commands: anyCommand,
-		kinds: kinds(Read, Write, Delete, Execute, Network, Post, Converse, MCP)},
+		kinds: kinds(Read, Write, Delete, Execute, Network, Post, Converse, MCP, Foreign)},
 	{Name: "architect", Description: "Design and write it down: at most three edits, commands that only read.",
 		EditLimit: 3, Turns: agentTurns, commands: readCommands,
-		kinds: kinds(Read, Write, Execute, Network, Post, Converse, MCP)},
+		kinds: kinds(Read, Write, Execute, Network, Post, Converse, MCP, Foreign)},
 	{Name: "ask", Description: "Answer a question: no edits, commands that only read.",
 		EditLimit: 0, Turns: agentTurns, commands: readCommands,
-		kinds: kinds(Read, Execute, Network, Converse, MCP)},
+		kinds: kinds(Read, Execute, Network, Converse, MCP, Foreign)},
 	{Name: "debug", Description: "Find a fault and fix it: any command, at most five edits.",
 		EditLimit: 5, Turns: agentTurns, commands: anyCommand,
-		kinds: kinds(Read, Write, Delete, Execute, Network, Post, Converse, MCP)},
+		kinds: kinds(Read, Write, Delete, Execute, Network, Post, Converse, MCP, Foreign)},
 	{Name: "explore", Description: "Look around and report: read and search only.",
 		EditLimit: 0, Turns: readOnlyTurns, kinds: kinds(Read, Converse)},
 	{Name: "plan", Description: "Write a plan for approval: read and search only.",

@@ -111,8 +111,9 @@ const (
 	Post          // write on GitHub, in the session's thread
 	Converse      // talk to the user or the engine: todo, completion, questions
 	MCP           // call a tool of an MCP server, or read its resource
+	Foreign       // an action of an external agent's own tools that is none of these
 
-	lastKind = MCP
+	lastKind = Foreign
 )
 
 // Action is the intent of a tool call, as facts. Display is shown to the approver and is

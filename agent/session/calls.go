@@ -29,6 +29,13 @@ type Calls struct {
 // branch. No model can call it.
 const PublishTool = "publish"
 
+// GuestAction is the tool that stands for an action of an external agent's own tools.
+// GuestOther begins the text of one that is neither a command nor a change of files.
+const (
+	GuestAction = "agent_action"
+	GuestOther  = "tool of the agent"
+)
+
 // SetUpTool is the tool name in a request to set up a repository. No model can call
 // it.
 const SetUpTool = "set_up"

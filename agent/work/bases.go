@@ -141,6 +141,17 @@ func rulesOf(from string, hidden project.Hidden) gitops.BaseRules {
 	return r
 }
 
+// hide adds the paths that are masked from external agents to the rules of a base.
+func (g *Guests) hide(r gitops.BaseRules) gitops.BaseRules {
+	if g == nil {
+		return r
+	}
+	hides := r.Hides
+	r.Hides = func(name string) bool { return hides != nil && hides(name) || g.Masks(name) } //control:guest-settings-hidden
+	r.Key += " without settings of agents"
+	return r
+}
+
 // takeOn is [Bases.take] for a workspace on a layer. If a deletion in the base would
 // hide a file of the layer, it takes a complete base instead of an overlay.
 func (b *Bases) takeOn(

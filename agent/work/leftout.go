@@ -42,6 +42,8 @@ func (c *checkpoints) sort(ctx context.Context, found []workspace.Change) sorted
 		switch {
 		case agent.Scratch(f.Path):
 			continue
+		case c.hidden.masked(f):
+			why = "settings of an external agent"
 		case c.hidden.covers(f): //control:hidden-stays
 			why = "hidden from the agent by `.agentignore`"
 		case c.hidden.outside(f): //control:outside-stays
@@ -74,7 +76,10 @@ func (c *checkpoints) sort(ctx context.Context, found []workspace.Change) sorted
 
 // covers reports whether a change is at a hidden path, or would replace a directory
 // that contains one. Commits keep such paths unchanged.
-func (p place) covers(f workspace.Change) bool { return p.at(f, p.rules.Hides) }
+func (p place) covers(f workspace.Change) bool { return p.at(f, p.rules.Hides) || p.masked(f) }
+
+// masked is [place.covers] for settings of external agents.
+func (p place) masked(f workspace.Change) bool { return p.at(f, p.masks.masks) }
 
 // outside is [place.covers] for files outside of the workspace's paths.
 func (p place) outside(f workspace.Change) bool { return p.at(f, p.shows.Outside) }

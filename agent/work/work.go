@@ -73,6 +73,7 @@ type Config struct {
 	// Servers returns the transport to the URL of an MCP server. If it is nil, servers at
 	// URLs are not supported.
 	Servers func(name string, s policy.Server) (http.RoundTripper, error)
+	Guests  *Guests // nil: the sessions are those of a model
 	Secrets Secrets
 	Index   *index.Index // finds code by its meaning; nil disables it
 	Policy  *policy.Policy
@@ -81,11 +82,24 @@ type Config struct {
 	Log     *slog.Logger
 }
 
+// Guests prepares workspaces for external agents.
+type Guests struct {
+	// Masks reports whether a path has settings of an agent. Workspaces do not have them.
+	Masks func(path string) bool
+	// Door returns the egress of a workspace, for a session's model; next is the one that it
+	// would have otherwise, or nil.
+	Door func(model string, next workspace.Egress) workspace.Egress
+}
+
+// masks reports whether workspaces do not have a path. A nil Guests masks nothing.
+func (g *Guests) masks(path string) bool { return g != nil && g.Masks(path) }
+
 // Need describes the agent to create.
 type Need struct {
 	Model     string // model name
 	Name      string // display name of the repository
 	Workspace *workspace.Workspace
+	Egress    workspace.Egress // of the workspace; may be nil
 	Rules     policy.Config
 	Tests     []string // commands for the project's tests
 	Languages []workspace.Language
@@ -375,6 +389,7 @@ func (e *Engine) need(ctx context.Context, ws place, j Job, at *session.State) (
 		Model:        at.ModelName(),
 		Name:         j.Name,
 		Workspace:    ws.Workspace,
+		Egress:       ws.egress,
 		Rules:        e.cfg.Rules,
 		Shell:        at.Shell,
 		Refuse:       lacking.refuse,
@@ -440,6 +455,18 @@ func (e *Engine) setNetwork(spec *workspace.Spec, w policy.Workspace, key string
 	return err
 }
 
+// setDoor lets an external agent in a workspace reach the bot.
+func (e *Engine) setDoor(spec *workspace.Spec, model string) error {
+	switch {
+	case e.cfg.Guests == nil:
+		return nil
+	case spec.Network || e.cfg.Workspace.Name() == "local": //control:guest-behind-a-wall
+		return errors.New("open workspace: an external agent works only behind a wall: in docker or bwrap, with network none or allowlist")
+	}
+	spec.Egress = e.cfg.Guests.Door(model, spec.Egress)
+	return nil
+}
+
 // limits returns the limits of the rules in the agent's terms.
 func (e *Engine) limits() agent.Limits {
 	l := e.cfg.Rules.Budget.Session
@@ -453,9 +480,12 @@ func (e *Engine) limits() agent.Limits {
 type place struct {
 	*workspace.Workspace
 	rules project.Hidden
+	masks *Guests
 	shows policy.Workspace // path filter
 	gone  []string         // hidden or filtered paths of the saved state
 	layer string           // digest of the set-up layer below; "" if none
+
+	egress workspace.Egress
 }
 
 // open opens a workspace on the saved state. The returned function closes it.
@@ -473,7 +503,7 @@ func (e *Engine) open(
 	w := e.cfg.Rules.Workspace
 	want := gitops.BaseWant{
 		Commit: at.Saved,
-		Rules:  restrict(rulesOf(j.ignoreAt(), hidden), w),
+		Rules:  restrict(e.cfg.Guests.hide(rulesOf(j.ignoreAt(), hidden)), w),
 		Layers: ok && layered.Layers(),
 	}
 	source, err := e.cfg.Bases.takeOn(ctx, j.Repo, want, layer.dir)
@@ -497,6 +527,9 @@ func (e *Engine) open(
 	}
 	var ws *workspace.Workspace
 	if err = e.setNetwork(&spec, w, "workspace.hosts"); err == nil {
+		err = e.setDoor(&spec, at.ModelName())
+	}
+	if err == nil {
 		ws, err = e.cfg.Workspace.Open(ctx, spec)
 	}
 	if err != nil {
@@ -505,7 +538,8 @@ func (e *Engine) open(
 		return place{}, nil, errors.Join(err, os.RemoveAll(state))
 	}
 	e.opened.Add(1)
-	return place{ws, hidden, w, source.Gone, layer.digest}, func(ctx context.Context) error {
+	here := place{ws, hidden, e.cfg.Guests, w, source.Gone, layer.digest, spec.Egress}
+	return here, func(ctx context.Context) error {
 		defer e.opened.Add(-1)
 		defer source.Drop()
 		before.end()

@@ -27,7 +27,9 @@ func approval(a session.Asked, requester string, brief bool) string {
 	who, what, lang := "the agent", "run a command", "sh"
 	approved, denied := "allows exactly this, once", "and the agent goes on without it"
 	switch {
-	case a.Tool == "run_terminal_command":
+	case a.Tool == session.GuestAction && strings.HasPrefix(a.Display, session.GuestOther):
+		what, lang = "use a tool of its own", "text"
+	case a.Tool == "run_terminal_command", a.Tool == session.GuestAction && len(a.Paths) == 0:
 	case a.Tool == session.SetUpTool:
 		who, what = "the repository", "run its set-up, once for all sessions"
 		approved, denied = "allows it for all sessions, until it changes", "for all sessions until it changes"

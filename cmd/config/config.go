@@ -34,6 +34,8 @@ type Server struct {
 	Database string        `yaml:"database" jsonschema:"description=A postgres:// address\\, for several servers\\, or the path of an SQLite file; handrail.db in data when unset. An address with a password belongs into HANDRAIL_DATABASE."`
 	GitHub   GitHub        `yaml:"github"`
 	Model    Model         `yaml:"model"`
+	Engine   string        `yaml:"engine" jsonschema:"description=What works on sessions: handrail\\, its own loop with the model\\, or acp\\, an external agent.,enum=handrail,enum=acp,default=handrail"`
+	ACP      ACP           `yaml:"acp"`
 	Sessions Sessions      `yaml:"sessions"`
 	Quotas   Quotas        `yaml:"quotas"`
 	Policy   policy.Config `yaml:"policy"` // the limits that no repository can widen
@@ -394,6 +396,7 @@ func (c *Server) values(bad *problems) {
 	c.Traces.check(bad)
 	bad.add("database", checkDatabase(c.Database))
 	bad.also(c.Model.Check())
+	c.checkEngine(bad)
 	abs, err := filepath.Abs(c.Data)
 	bad.add("data", err)
 	c.Data = abs

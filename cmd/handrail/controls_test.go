@@ -24,7 +24,7 @@ type control struct {
 	test     string
 }
 
-var controls = slices.Concat(controlsOfAgent, controlsOfBot, controlsOfReview, controlsOfServers, []control{
+var controls = slices.Concat(controlsOfAgent, controlsOfBot, controlsOfReview, controlsOfServers, controlsOfGuests, []control{
 	{"redact-addresses", "drop", "./policy/secret", "TestRedactKnownValues"},
 	{"numbered-lines", "false", "./agent", "TestResultsAreCleaned"},
 	{"random-values", "false", "./policy/secret", "TestFromEnvironment"},

@@ -90,6 +90,9 @@ var arrows = map[string][]string{
 	"agent/patch":                   {"agent/patch/syntax", "gitops/lines", "policy/untrusted/marks"},
 	"agent/patch/fragment":          {"agent/workspace/outline"},
 	"agent/patch/syntax":            {},
+	"agent/acp":                     {},
+	"agent/acp/acptest":             {},
+	"agent/guest":                   {"agent/acp", "agent/compact", "agent/llm", "agent/mcp", "agent/patch", "agent/session", "agent/tools", "agent/workspace", "policy", "policy/untrusted"},
 	"agent/seat":                    {},
 	"agent/llm/...":                 {"agent/llm"},
 	"agent/llm/mend":                {},
@@ -177,7 +180,7 @@ var homes = map[string][]string{
 	"github.com/modelcontextprotocol":   {"agent/mcp"},
 	"github.com/moby/moby":              {"agent/workspace/docker"},
 	"golang.org/x/net/bpf":              {"agent/workspace/seccomp"},
-	"github.com/sourcegraph/jsonrpc2":   {"agent/lsp", "agent/lsp/lsptest", "agent/workspace", "agent/workspace/forward", "agent/workspace/host"},
+	"github.com/sourcegraph/jsonrpc2":   {"agent/acp", "agent/lsp", "agent/lsp/lsptest", "agent/workspace", "agent/workspace/forward", "agent/workspace/host"},
 	"github.com/alecthomas/kong":        {"cmd/handrail", "cmd/terminal"},
 	"github.com/getkin/kin-openapi":     {"bot/ghapp/ghtest/ghcheck"},
 	"github.com/rogpeppe/go-internal":   {"cmd/handrail", "agent/deps", "agent/tools", "agent/tools/builtin", "agent/patch", "agent/llm/toolcall", "agent/project/image", "agent/testrun", "gitops", "policy", "bot/render", "bot/command", "bot/reviewer"},
@@ -330,7 +333,7 @@ func TestArrows(t *testing.T) {
 
 // testOnly are the packages that no program links: conformance suites, and the
 // parts of the doubles that the demo does not need.
-var testOnly = []string{"agent/lsp/lsptest", "agent/llm/llmcheck", "agent/llm/llmcheck", "agent/tools/toolstest", "agent/workspace/workspacetest", "bot/ghapp/ghtest/ghcheck", "bot/ghapp/ghtest/graphql", "bot/ghapp/ghtest/webflow", "bot/store/storetest", "cmd/telemetry/telemetrytest", "policy/untrusted/githubcheck"}
+var testOnly = []string{"agent/acp/acptest", "agent/lsp/lsptest", "agent/llm/llmcheck", "agent/llm/llmcheck", "agent/tools/toolstest", "agent/workspace/workspacetest", "bot/ghapp/ghtest/ghcheck", "bot/ghapp/ghtest/graphql", "bot/ghapp/ghtest/webflow", "bot/store/storetest", "cmd/telemetry/telemetrytest", "policy/untrusted/githubcheck"}
 
 // Of what tests need, only the small GitHub and the scripted model are in the
 // program, for the demo.

@@ -24,6 +24,7 @@ var effects = map[string]string{
 	"model.context": "TestModelOptionsOnTheWire", "model.cache": "TestModelOptionsOnTheWire", "model.parallel": "serve_waits_for_a_slot", "model.max_tokens": "TestModelOptionsOnTheWire", "model.keep_alive": "TestModelOptionsOnTheWire", "model.effort": "TestModelOptionsOnTheWire",
 	"model.silence": "TestSilence", "model.answer_time": "TestAnswerTime", "model.ca_file": "TestOwnAuthority", "model.headers": "TestOwnAuthority", "github.ca_file": "TestOwnAuthority", "model.form": "TestForm", "model.can.tools": "TestSomeAbilities", "model.can.thinking": "TestSomeAbilities", "model.can.vision": "TestModelOptionsOnTheWire", "model.can.context": "TestModelOptionsOnTheWire",
 
+	"engine": "serve_acp", "acp.agent": "serve_acp", "acp.command": "serve_acp", "acp.env": "TestProgram", "acp.mode": "TestProbe", "acp.silence": "TestSilentAgent",
 	"sessions.at_once": "TestSlots", "sessions.per_user": "TestSlots", "sessions.per_repo": "TestSlots",
 	"quotas.sender": "TestOverAQuota", "quotas.thread": "TestTwoBots", "quotas.repository": "TestRequests", "quotas.installation": "TestRequests",
 	"quotas.lookups": "TestLookups", "quotas.writes_per_minute": "TestBucket", "quotas.writes_per_hour": "TestBucket", "quotas.reserve": "TestClasses",

@@ -39,6 +39,7 @@ type engineParts struct {
 	headers   map[string]map[string]secret.Value // of MCP servers at URLs, by server
 	secrets   *secrets
 	index     *index.Index // finds code by its meaning; nil disables it
+	guests    *guests      // external agents; nil: the model works itself
 	log       *slog.Logger
 }
 
@@ -67,6 +68,7 @@ func newEngine(p engineParts) (*work.Engine, error) {
 		Image:     image.Find,
 		Created:   image.Commands,
 		Log:       p.log,
+		Guests:    p.guests.workspaces(p),
 		Servers: func(name string, m policy.Server) (http.RoundTripper, error) {
 			return serverTransport(m, p.rules.Workspace.Inside, p.headers[name], p.log)
 		},
@@ -111,6 +113,10 @@ func (p engineParts) agent(need work.Need) (agent.Config, error) {
 		kit.CommandTimeout = min(2*time.Minute, kit.MaxTimeout)
 	}
 	kit.LongCommands = need.Rules.LongRunningCommands //control:long-commands
+	if p.guests != nil {
+		err := p.guests.equip(&out, need, kit)
+		return out, err
+	}
 	out.Tools = builtin.Tools(kit)
 	return out, nil
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/handrail-bot/handrail/agent/acp/acptest"
 	"github.com/handrail-bot/handrail/agent/llm/llmcheck"
 	"github.com/handrail-bot/handrail/agent/llm/llmtest"
 	"github.com/handrail-bot/handrail/agent/lsp/lsptest"
@@ -20,6 +21,9 @@ import (
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "toolhost" { // what engines start inside
 		os.Exit(mainExit(os.Args[1:]))
+	}
+	if len(os.Args) > 1 && os.Args[1] == "fake-agent" { // the same, as the agent inside
+		os.Exit(acptest.Main(os.Args[2:]))
 	}
 	testscript.Main(m, map[string]func(){
 		"handrail":        func() { os.Exit(mainExit(os.Args[1:])) },

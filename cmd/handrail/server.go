@@ -345,7 +345,12 @@ func (s *server) openEngine(ctx context.Context, w *console) error {
 	if err != nil {
 		return err
 	}
+	guests, err := guestsOf(s.cfg)
+	if err != nil {
+		return err
+	}
 	s.engine, err = newEngine(engineParts{
+		guests: guests,
 		setups: set,
 		dir:    filepath.Join(s.cfg.Data, "work"),
 		bases: gitops.BasesConfig{

@@ -15,7 +15,7 @@ import (
 // toolhostCmd serves tools inside a workspace. The workspace engines start it; it is not
 // for the command line.
 type toolhostCmd struct {
-	Root    string        `arg:"" help:"Absolute path of the tree."`
+	Root    string        `arg:"" help:"Absolute path of the tree; or mcp, to carry an agent's connection to Handrail's tools."`
 	Name    string        `help:"Name of the tree for users."`
 	Base    string        `help:"Read-only tree of the base."`
 	Upper   string        `help:"Upper layer of the overlay at the root."`
@@ -46,6 +46,9 @@ func wayOut(ctx context.Context, conn *workspace.Conn) (host.Way, error) {
 
 // Run serves until the other side closes the connection.
 func (c *toolhostCmd) Run(ctx context.Context, w *console) error {
+	if c.Root == "mcp" {
+		return carryTools(ctx, w)
+	}
 	return host.Serve(ctx, stdio{w.in, w.out}, host.Config{
 		Root:   c.Root,
 		Name:   c.Name,

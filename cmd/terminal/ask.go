@@ -223,6 +223,8 @@ func purposeOf(a session.Asked) string {
 		return "the repository wants to use the MCP server " + untrusted.EscapeLine(a.Server) + ", in all sessions"
 	case a.Server != "":
 		return "the agent wants to use the MCP server " + untrusted.EscapeLine(a.Server)
+	case a.Tool == session.GuestAction && strings.HasPrefix(a.Display, session.GuestOther):
+		return "the agent wants to use a tool of its own"
 	case strings.HasPrefix(a.Display, a.Tool+" {"):
 		return "the agent wants to use " + a.Tool
 	case len(a.Paths) == 0:

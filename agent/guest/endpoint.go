@@ -1,0 +1,172 @@
+package guest
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+)
+
+// Endpoint is the model's server as the bot reaches it. The agent sees neither its address
+// nor its key, and reaches only requests for answers, of the one model.
+type Endpoint struct {
+	HTTP  *http.Client
+	URL   *url.URL          // below it are chat/completions and the like
+	Keys  map[string]string // headers with the key
+	Model string
+	Log   *slog.Logger
+}
+
+// Limits of one request of an agent.
+const (
+	maxRequestBody = 32 << 20
+	maxUsageLine   = 1 << 20
+	bytesPerToken  = 4
+)
+
+// answers lists the requests of the known agents, below /v1.
+var answers = []string{"chat/completions", "completions", "responses", "messages"}
+
+// model serves a request to the model's server.
+func (d *Door) model(w http.ResponseWriter, r *http.Request) {
+	at := strings.TrimPrefix(path.Clean(r.URL.Path), "/v1/")
+	switch {
+	case r.Method == http.MethodGet && at == "models":
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(map[string]any{
+			"object": "list", "data": []map[string]string{{"id": d.at.Model, "object": "model", "owned_by": "handrail"}},
+		})
+	case r.Method == http.MethodPost && slices.Contains(answers, at): //control:guest-model-only
+		d.forward(w, r, at)
+	default:
+		http.Error(w, "Handrail passes on requests for answers of a model, and nothing else.", http.StatusNotFound)
+	}
+}
+
+// forward passes a request on, and counts its tokens.
+func (d *Door) forward(w http.ResponseWriter, r *http.Request, at string) {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxRequestBody))
+	if err != nil {
+		http.Error(w, "The request is too large.", http.StatusRequestEntityTooLarge)
+		return
+	}
+	if body, err = d.at.rewrite(at, body); err != nil {
+		http.Error(w, "The request is no JSON object.", http.StatusBadRequest)
+		return
+	}
+	if d.wait(r.Context()) != nil { //control:guest-model-waits
+		return
+	}
+	resp, err := d.at.send(r.Context(), at, body)
+	if err != nil {
+		if d.at.Log != nil {
+			d.at.Log.WarnContext(r.Context(), "model of an agent failed", "err", err)
+		}
+		http.Error(w, "The model's server does not answer.", http.StatusBadGateway)
+		return
+	}
+	defer resp.Body.Close()
+	w.Header().Set("Content-Type", resp.Header.Get("Content-Type"))
+	w.WriteHeader(resp.StatusCode)
+	c, size := d.relay(w, resp.Body)
+	if c == (count{}) && resp.StatusCode == http.StatusOK { // it does not count
+		c = count{prompt: len(body) / bytesPerToken, answer: size / bytesPerToken}
+	}
+	d.add(c)
+}
+
+// rewrite sets the model, and asks for the count of tokens.
+func (e Endpoint) rewrite(at string, body []byte) ([]byte, error) {
+	var in map[string]json.RawMessage
+	if err := json.Unmarshal(body, &in); err != nil {
+		return nil, err
+	}
+	if in == nil {
+		return nil, io.ErrUnexpectedEOF
+	}
+	in["model"], _ = json.Marshal(e.Model) //control:guest-one-model
+	if string(bytes.TrimSpace(in["stream"])) == "true" && strings.HasSuffix(at, "completions") {
+		in["stream_options"] = json.RawMessage(`{"include_usage":true}`)
+	}
+	return json.Marshal(in)
+}
+
+func (e Endpoint) send(ctx context.Context, at string, body []byte) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, e.URL.JoinPath(at).String(), bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	for name, value := range e.Keys {
+		req.Header.Set(name, value)
+	}
+	return e.HTTP.Do(req)
+}
+
+// relay passes an answer on as it comes, and returns its tokens as the server counts them.
+func (d *Door) relay(w http.ResponseWriter, body io.Reader) (c count, size int) {
+	flush := http.NewResponseController(w)
+	in := bufio.NewReaderSize(body, 64<<10)
+	var line []byte
+	for {
+		part, err := in.ReadSlice('\n')
+		size += len(part)
+		if len(line)+len(part) <= maxUsageLine {
+			line = append(line, part...)
+		}
+		if len(part) > 0 {
+			if _, bad := w.Write(part); bad != nil {
+				return c, size
+			}
+			_ = flush.Flush() // fails only with the connection
+			d.add(count{})
+		}
+		if err == bufio.ErrBufferFull { //nolint:errorlint // it is never wrapped
+			continue
+		}
+		c.read(bytes.TrimPrefix(bytes.TrimSpace(line), []byte("data:")))
+		line = line[:0]
+		if err != nil {
+			return c, size
+		}
+	}
+}
+
+// read takes the counts of one JSON object. Later ones of the same answer are larger.
+func (c *count) read(line []byte) {
+	if !bytes.Contains(line, []byte(`"usage"`)) {
+		return
+	}
+	type usage struct {
+		Prompt     int `json:"prompt_tokens"`
+		Completion int `json:"completion_tokens"`
+		Input      int `json:"input_tokens"`
+		Output     int `json:"output_tokens"`
+		Details    struct {
+			Cached int `json:"cached_tokens"`
+		} `json:"prompt_tokens_details"`
+	}
+	type holder struct {
+		Usage usage `json:"usage"`
+	}
+	var in struct {
+		holder
+		Message  holder `json:"message"`
+		Response holder `json:"response"`
+	}
+	if json.Unmarshal(line, &in) != nil {
+		return
+	}
+	for _, u := range []usage{in.Usage, in.Message.Usage, in.Response.Usage} {
+		c.prompt = max(c.prompt, u.Prompt, u.Input)
+		c.answer = max(c.answer, u.Completion, u.Output)
+		c.cached = max(c.cached, u.Details.Cached)
+	}
+}

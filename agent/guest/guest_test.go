@@ -1,0 +1,526 @@
+package guest
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/handrail-bot/handrail/agent/acp"
+	"github.com/handrail-bot/handrail/agent/llm"
+	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/agent/workspace"
+	"github.com/handrail-bot/handrail/policy"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// object is a JSON object.
+type object = map[string]any
+
+// stub is an agent in this process. Its turns are functions.
+type stub struct {
+	out     *json.Encoder
+	session object // besides its id
+	options []object
+	turns   []func(s *stub, text string) (reason string)
+	texts   []string
+	answers chan string // to its requests: an option's id, or "cancelled"
+	cancels chan struct{}
+	starts  int
+}
+
+// start is a [Config.Start].
+func (s *stub) start(context.Context, workspace.Program) (io.ReadWriteCloser, error) {
+	near, far := net.Pipe()
+	s.starts++
+	s.out = json.NewEncoder(far)
+	in := bufio.NewReader(far)
+	go func() {
+		defer far.Close()
+		for {
+			line, err := in.ReadBytes('\n')
+			if err != nil {
+				s.release()
+				return
+			}
+			s.handle(line)
+		}
+	}()
+	return near, nil
+}
+
+// release lets a turn that waits end.
+func (s *stub) release() {
+	select {
+	case s.answers <- "gone":
+	default:
+	}
+	select {
+	case s.cancels <- struct{}{}:
+	default:
+	}
+}
+
+func (s *stub) send(m object) {
+	m["jsonrpc"] = "2.0"
+	_ = s.out.Encode(m) // the client may be gone
+}
+
+func (s *stub) update(u object) {
+	s.send(object{"method": "session/update", "params": object{"sessionId": "s", "update": u}})
+}
+
+// ask asks for permission and returns the answer.
+func (s *stub) ask(call object, options ...object) string {
+	if options == nil {
+		options = []object{
+			{"optionId": "always", "kind": "allow_always"}, {"optionId": "once", "kind": "allow_once"}, {"optionId": "no", "kind": "reject_once"},
+		}
+	}
+	s.send(object{"id": 7, "method": "session/request_permission", "params": object{"sessionId": "s", "toolCall": call, "options": options}})
+	return <-s.answers
+}
+
+func (s *stub) handle(line []byte) {
+	var m struct {
+		ID     json.RawMessage
+		Method string
+		Params struct {
+			Prompt []struct{ Text string }
+			Value  string
+		}
+		Result struct {
+			Outcome struct{ Outcome, OptionID string }
+		}
+	}
+	if json.Unmarshal(line, &m) != nil {
+		return
+	}
+	switch m.Method {
+	case "":
+		o := m.Result.Outcome
+		if o.Outcome == "selected" {
+			o.Outcome = o.OptionID
+		}
+		s.answers <- o.Outcome
+	case "initialize":
+		s.send(object{"id": m.ID, "result": object{"protocolVersion": 1}})
+	case "session/new":
+		out := object{"sessionId": "s"}
+		for k, v := range s.session {
+			out[k] = v
+		}
+		s.send(object{"id": m.ID, "result": out})
+	case "session/set_mode":
+		s.send(object{"id": m.ID, "result": object{}})
+		s.update(object{"sessionUpdate": "current_mode_update", "currentModeId": "auto"}) // whatever was set
+	case "session/set_config_option":
+		s.send(object{"id": m.ID, "result": object{"configOptions": s.options}})
+	case "session/cancel":
+		s.cancels <- struct{}{}
+	case "session/prompt":
+		s.texts = append(s.texts, m.Params.Prompt[0].Text)
+		if len(s.turns) == 0 {
+			return // silent
+		}
+		turn := s.turns[0]
+		s.turns = s.turns[1:]
+		go func() {
+			reason := turn(s, m.Params.Prompt[0].Text)
+			s.send(object{"id": m.ID, "result": object{"stopReason": reason}})
+		}()
+	}
+}
+
+// of returns a guest with this agent.
+func (s *stub) of(t *testing.T, silence time.Duration) *Guest {
+	t.Helper()
+	s.answers, s.cancels = make(chan string, 4), make(chan struct{}, 4)
+	g := New(Config{
+		Agent:   Agent{Name: "stub", Command: []string{"stub"}, Model: "%m"},
+		Model:   "m",
+		Start:   s.start,
+		Root:    "/workspace",
+		Door:    NewDoor(Endpoint{Model: "m"}, nil),
+		Silence: silence,
+	})
+	t.Cleanup(func() {
+		if g.at != nil {
+			g.end(g.at)
+		}
+	})
+	return g
+}
+
+func user(text string) llm.Message { return llm.Message{Role: llm.RoleUser, Content: text} }
+
+// talk is the loop's side of a conversation.
+type talk struct {
+	t    *testing.T
+	g    *Guest
+	msgs []llm.Message
+}
+
+// next asks for an answer, and returns its calls as "name arguments".
+func (k *talk) next(more ...llm.Message) ([]string, error) {
+	k.t.Helper()
+	ctx, cancel := context.WithTimeout(k.t.Context(), 5*time.Second)
+	defer cancel()
+	k.msgs = append(k.msgs, more...)
+	said := llm.Message{Role: llm.RoleAssistant}
+	var calls []string
+	req := llm.Request{Messages: k.msgs, Tools: []llm.ToolSpec{{Name: completionTool}}}
+	for part, err := range k.g.Stream(ctx, req) {
+		if err != nil {
+			return nil, err
+		}
+		said.Content += part.Content
+		for _, c := range part.Calls {
+			said.Calls = append(said.Calls, c)
+			calls = append(calls, c.Name+" "+string(c.Arguments))
+		}
+	}
+	k.msgs = append(k.msgs, said)
+	return calls, nil
+}
+
+func result(text string) llm.Message { return llm.Message{Role: llm.RoleTool, Content: text} }
+
+// run runs the action of a call, as the gate does.
+func (k *talk) run(args string) error {
+	_, err := action{k.g}.Run(k.t.Context(), session.Call{Arguments: json.RawMessage(args)}, nil)
+	return err
+}
+
+func command(id, line string) object {
+	return object{"toolCallId": id, "title": line, "kind": "execute", "rawInput": object{"command": line}}
+}
+
+func argsOf(line string) string {
+	return fmt.Sprintf(`{"input":{"command":%q},"kind":"execute","title":%q}`, line, line)
+}
+
+// An agent is used only with a mode and a model that it confirms.
+func TestProbe(t *testing.T) {
+	modes := func(current string) object {
+		return object{"modes": object{"currentModeId": current, "availableModes": []object{{"id": "auto"}, {"id": "default"}}}}
+	}
+	option := func(category, now string) object {
+		return object{"id": "o", "category": category, "currentValue": now, "options": []object{{"value": "default"}, {"options": []object{{"value": "m"}}}}}
+	}
+	for name, tt := range map[string]struct {
+		session object
+		options []object
+		mode    string
+		say     string // "" means used
+	}{
+		"no mode configured":  {session: modes("default"), say: "acp.mode names none of them: auto, default"},
+		"no such mode":        {session: modes("auto"), mode: "plan", say: `it has no mode "plan"`},
+		"another mode":        {session: modes("auto"), mode: "default", say: `it is in the mode "auto", not "default"`},
+		"the mode":            {session: modes("default"), mode: "default"},
+		"no modes":            {mode: "default"},
+		"an option":           {session: object{"configOptions": []object{option("mode", "x")}}, options: []object{option("mode", "default")}, mode: "default"},
+		"an option that lies": {session: object{"configOptions": []object{option("mode", "x")}}, options: []object{option("mode", "x")}, mode: "default", say: `it did not confirm the mode "default"`},
+		"a model":             {session: object{"configOptions": []object{option("model", "x")}}, options: []object{option("model", "m")}},
+		"another model":       {session: object{"configOptions": []object{option("model", "x")}}, options: []object{option("model", "y")}, say: `it did not confirm the model "m"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := &stub{session: tt.session, options: tt.options, turns: []func(*stub, string) string{func(*stub, string) string { return "end_turn" }}}
+			g := s.of(t, 0)
+			g.cfg.Agent.Mode = tt.mode
+			_, err := (&talk{t: t, g: g}).next(user("hello"))
+			var of *llm.Error
+			switch {
+			case tt.say == "" && err != nil:
+				t.Error(err)
+			case tt.say != "" && (!errors.As(err, &of) || !strings.Contains(of.Public, tt.say) || of.Kind.Temporary() || g.at != nil):
+				t.Errorf("%v, want %q", err, tt.say)
+			}
+		})
+	}
+}
+
+// A request for permission is a call. Only its Run allows it, by the kind of the option, once;
+// everything else rejects it, and the reason is in the next prompt.
+func TestPermission(t *testing.T) {
+	var got []string
+	s := &stub{turns: []func(*stub, string) string{
+		func(s *stub, _ string) string {
+			s.update(object{"sessionUpdate": "tool_call", "toolCallId": "1", "title": "go test", "kind": "execute", "rawInput": object{"command": "go test"}})
+			got = append(got, s.ask(object{"toolCallId": "1"})) // the id alone
+			got = append(got, s.ask(command("2", "rm a")))
+			got = append(got, s.ask(command("3", "ls"), object{"optionId": "always", "kind": "allow_always"}))
+			s.update(object{"sessionUpdate": "agent_message_chunk", "content": object{"type": "text", "text": "Done."}})
+			return "end_turn"
+		},
+		func(_ *stub, text string) string {
+			got = append(got, text)
+			return "end_turn"
+		},
+	}}
+	k := &talk{t: t, g: s.of(t, 0)}
+	step := stepTool + ` {"did":["Working"]}`
+	calls, err := k.next(user("go"))
+	if err != nil || !slices.Equal(calls, []string{step, actionTool + " " + argsOf("go test")}) {
+		t.Fatal(calls, err)
+	}
+	if err := k.run(argsOf("rm -rf /")); err != nil { // another request than the open one
+		t.Fatal(err)
+	}
+	if len(got) > 0 || len(s.answers) > 0 {
+		t.Fatal("another request was allowed")
+	}
+	if err := k.run(argsOf("go test")); err != nil {
+		t.Fatal(err)
+	}
+	calls, err = k.next(result("Saved."), result("It was allowed, once."))
+	if err != nil || !slices.Equal(calls, []string{step, actionTool + " " + argsOf("rm a")}) {
+		t.Fatal(calls, err)
+	}
+	calls, err = k.next(result("Saved."), result("Denied: keep it"))
+	if err != nil || calls[1] != actionTool+" "+argsOf("ls") {
+		t.Fatal(calls, err)
+	}
+	if err := k.run(argsOf("ls")); err == nil || !strings.Contains(err.Error(), "no single way to allow it once") {
+		t.Error(err)
+	}
+	calls, err = k.next(result("Saved."), result("It was cancelled."))
+	if err != nil || calls[len(calls)-1] != completionTool+` {"result":"Done."}` {
+		t.Fatal(calls, err)
+	}
+	if len(got) != 4 || !slices.Equal(got[:3], []string{"once", "no", "cancelled"}) ||
+		!strings.Contains(got[3], `Your request "rm a" was not allowed. Denied: keep it`) {
+		t.Errorf("%q", got)
+	}
+}
+
+// An approval that comes while no process runs is for exactly its request, once.
+func TestGrant(t *testing.T) {
+	var got []string
+	s := &stub{turns: []func(*stub, string) string{func(s *stub, text string) string {
+		got = append(got, text, s.ask(command("1", "deploy there")))
+		got = append(got, s.ask(command("2", "deploy here")), s.ask(command("3", "deploy here")))
+		return "end_turn"
+	}}}
+	k := &talk{t: t, g: s.of(t, 0)}
+	if err := k.run(argsOf("deploy here")); err != nil {
+		t.Fatal(err)
+	}
+	calls, err := k.next(user("go"))
+	if err != nil || calls[1] != actionTool+" "+argsOf("deploy there") {
+		t.Fatal(calls, err)
+	}
+	calls, err = k.next(result("Saved."), result("No."))
+	if err != nil || calls[1] != actionTool+" "+argsOf("deploy here") {
+		t.Fatal("it was spent on another request, or not once", calls, err)
+	}
+	if len(got) != 2 || got[1] != "no" || !strings.Contains(got[0], "exactly so: "+argsOf("deploy here")) {
+		t.Errorf("%q", got)
+	}
+	if len(k.g.grants) != 0 {
+		t.Error("it can be spent again")
+	}
+}
+
+// The two cases of a conversation that goes on while a request is open: with its answer, the
+// turn goes on; with new words in its place, the turn is cancelled, and they are the next
+// prompt. A conversation that is not a continuation begins anew.
+func TestHistory(t *testing.T) {
+	asks := func(s *stub, _ string) string {
+		s.ask(command("1", "make"))
+		<-s.cancels
+		return "cancelled"
+	}
+	ends := func(*stub, string) string { return "end_turn" }
+	s := &stub{turns: []func(*stub, string) string{asks, ends, ends}}
+	k := &talk{t: t, g: s.of(t, 0)}
+	if _, err := k.next(user("go")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := k.next(result("Saved."), result("Withdrawn."), user("do something else")); err != nil {
+		t.Fatal(err)
+	}
+	if last := s.texts[len(s.texts)-1]; s.starts != 1 || !strings.Contains(last, "do something else") || strings.Contains(last, role) {
+		t.Errorf("%d processes, %q", s.starts, last)
+	}
+	k.msgs = []llm.Message{user("another"), {Role: llm.RoleAssistant, Content: "Yes.", Calls: k.msgs[len(k.msgs)-1].Calls}}
+	if _, err := k.next(result("Completed."), user("and more")); err != nil {
+		t.Fatal(err)
+	}
+	if last := s.texts[len(s.texts)-1]; s.starts != 2 || !strings.Contains(last, role) || !strings.Contains(last, "You said: Yes.") {
+		t.Errorf("%d processes, %q", s.starts, last)
+	}
+}
+
+// An agent without a word, and one with too many, is ended.
+func TestSilentAgent(t *testing.T) {
+	s := &stub{}
+	g := s.of(t, 50*time.Millisecond)
+	_, err := (&talk{t: t, g: g}).next(user("go"))
+	if llm.KindOf(err) != llm.Cut || g.at != nil {
+		t.Errorf("silent: %v", err)
+	}
+	near, far := net.Pipe()
+	defer far.Close()
+	p := &process{wake: make(chan struct{}, 1)}
+	p.conn = acp.Connect(t.Context(), near, p)
+	for range maxEvents + 1 {
+		p.Update("s", acp.Update{})
+	}
+	if _, _, err := p.next(); !errors.Is(err, errFlood) || len(p.queue) > 0 {
+		t.Errorf("flood: %v", err)
+	}
+	<-p.conn.Gone()
+}
+
+// An answer ends after some tokens, so that budgets are looked at.
+func TestTokensEndAnAnswer(t *testing.T) {
+	var g *Guest
+	g = (&stub{turns: []func(*stub, string) string{func(st *stub, _ string) string {
+		g.cfg.Door.add(count{prompt: maxTokens, answer: 1})
+		<-st.cancels
+		return "cancelled"
+	}}}).of(t, 0)
+	calls, err := (&talk{t: t, g: g}).next(user("go"))
+	if err != nil || !slices.Equal(calls, []string{stepTool + ` {"did":["Working"]}`}) {
+		t.Error(calls, err)
+	}
+}
+
+// Requests become actions by their kind. Those that are not understood are of the kind that
+// asks.
+func TestRequests(t *testing.T) {
+	g := New(Config{Root: "/workspace"})
+	old := "a\n"
+	for name, tt := range map[string]struct {
+		call acp.Call
+		want policy.Action
+	}{
+		"command":       {acp.Call{Kind: "execute", Input: json.RawMessage(`{"command":"make","cwd":"/workspace/x"}`)}, policy.Action{Kind: policy.Execute, Command: "make", Cwd: "x", Display: "make"}},
+		"words":         {acp.Call{Kind: "execute", Input: json.RawMessage(`{"command":["sh","-c","a b"]}`)}, policy.Action{Kind: policy.Execute, Command: "sh -c 'a b'", Cwd: ".", Display: "sh -c 'a b'"}},
+		"no command":    {acp.Call{Kind: "execute", Title: "run"}, policy.Action{Kind: policy.Foreign}},
+		"edit":          {acp.Call{Kind: "edit", Content: []acp.Part{{Type: "diff", Path: "/workspace/a.txt", Old: &old, New: "b\n"}}}, policy.Action{Kind: policy.Write, Paths: []string{"a.txt"}}},
+		"edit nowhere":  {acp.Call{Kind: "edit", Title: "x"}, policy.Action{Kind: policy.Foreign}},
+		"edit outside":  {acp.Call{Kind: "edit", Locations: []acp.Location{{Path: "/etc/x"}}}, policy.Action{Kind: policy.Write, Paths: []string{"/etc/x"}}},
+		"delete":        {acp.Call{Kind: "delete", Locations: []acp.Location{{Path: "/workspace/a"}}}, policy.Action{Kind: policy.Delete, Paths: []string{"a"}}},
+		"fetch":         {acp.Call{Kind: "fetch", Input: json.RawMessage(`{"url":"https://x.example"}`)}, policy.Action{Kind: policy.Network, URL: "https://x.example"}},
+		"other":         {acp.Call{Kind: "other", Title: "deploy"}, policy.Action{Kind: policy.Foreign}},
+		"kind of later": {acp.Call{Kind: "teleport", Title: "go"}, policy.Action{Kind: policy.Foreign}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			args, err := g.requestOf(tt.call)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := g.intent(json.RawMessage(args))
+			if err != nil || got.Kind != tt.want.Kind || got.Command != tt.want.Command || got.Cwd != tt.want.Cwd ||
+				got.URL != tt.want.URL || !slices.Equal(got.Paths, tt.want.Paths) || got.Display == "" {
+				t.Errorf("%+v %v", got, err)
+			}
+		})
+	}
+	if _, err := g.intent(json.RawMessage(`{"kind":"switch_mode"}`)); err == nil {
+		t.Error("its mode can be changed")
+	}
+}
+
+// The agent reaches the one model, with the key that it does not see, while the loop waits.
+func TestModelOfAnAgent(t *testing.T) {
+	var seen []string
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		seen = append(seen, r.URL.Path+" "+r.Header.Get("Authorization")+" "+string(body))
+		fmt.Fprint(w, `{"usage":{"prompt_tokens":10,"completion_tokens":3}}`)
+	}))
+	defer srv.Close()
+	u, err := url.Parse(srv.URL + "/v1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	d := NewDoor(Endpoint{HTTP: client, URL: u, Keys: map[string]string{"Authorization": "Bearer k"}, Model: "m"}, nil)
+	ask := func(method, path, body string) int {
+		near, far := net.Pipe()
+		defer near.Close()
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			d.Serve(t.Context(), far)
+		}()
+		go fmt.Fprintf(near, "%s %s HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s", method, path, len(body), body)
+		_ = near.SetReadDeadline(time.Now().Add(200 * time.Millisecond))
+		resp, err := http.ReadResponse(bufio.NewReader(near), nil)
+		near.Close()
+		<-done
+		if err != nil {
+			return 0
+		}
+		return resp.StatusCode
+	}
+	const chat = "/v1/chat/completions"
+	if code := ask("POST", chat, `{"model":"m"}`); code != 0 || len(seen) > 0 {
+		t.Errorf("while the loop works: %d %q", code, seen)
+	}
+	d.wakeUp(nil)
+	for path, want := range map[string]int{chat: 200, "/v1/../v1/files": 404, "/admin": 404, "http://other.example/": 403} {
+		if code := ask("POST", path, `{"model":"other","messages":[]}`); code != want {
+			t.Errorf("%s: %d", path, code)
+		}
+	}
+	if len(seen) != 1 || seen[0] != `/v1/chat/completions Bearer k {"messages":[],"model":"m"}` {
+		t.Errorf("%q", seen)
+	}
+	if p, a, _ := d.takeCount(); p != 10 || a != 3 {
+		t.Errorf("%d and %d tokens", p, a)
+	}
+	if said := d.Refused(); len(said) != 1 || !strings.Contains(said[0], "other.example") {
+		t.Errorf("%q", said)
+	}
+}
+
+// The settings of all agents are masked, at any depth.
+func TestMasks(t *testing.T) {
+	for name, want := range map[string]bool{
+		"opencode.json": true, "a/.claude/settings.json": true, ".qwen/": true, ".gemini": true, ".codex/config.toml": true,
+		"CLAUDE.md": false, "opencode.json.md": false, "a.claude/x": false,
+	} {
+		if Masks(name) != want {
+			t.Errorf("%s: %v", name, !want)
+		}
+	}
+}
+
+// The agent's program has a new home with its files, and no proxy.
+func TestProgram(t *testing.T) {
+	a, err := Choose("qwen-code", []string{"sh", "-c", `cat "$HOME/.qwen/settings.json"; echo "$OPENAI_MODEL $OPENAI_BASE_URL $X [$HTTPS_PROXY]"`}, "", map[string]string{"X": "%m!"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := a.program(`m"1`)
+	p.Env["HOME"] = t.TempDir() + "/new"
+	cmd := exec.CommandContext(t.Context(), p.Argv[0], p.Argv[1:]...)
+	cmd.Env = os.Environ()
+	for k, v := range p.Env {
+		cmd.Env = append(cmd.Env, k+"="+v)
+	}
+	out, err := cmd.Output()
+	settings, rest, _ := strings.Cut(string(out), "\n")
+	if err != nil || !json.Valid([]byte(settings)) || rest != `m\"1 http://127.0.0.1:3128/v1 m\"1! []`+"\n" {
+		t.Errorf("%v: %s", err, out)
+	}
+}

@@ -1,0 +1,23 @@
+package main
+
+// controlsOfGuests are those that stand between a session and an external agent.
+var controlsOfGuests = []control{
+	{"acp-long-message", "false", "./agent/acp", "TestLines"},
+	{"acp-by-kind", "false", "./agent/acp", "TestOnly"},
+	{"guest-never-always", "false", "./agent/guest", "TestPermission"},
+	{"guest-allows-the-request", "without 3", "./agent/guest", "TestPermission"},
+	{"guest-unallowed-is-rejected", "drop", "./agent/guest", "TestPermission"},
+	{"guest-grant-is-for-the-request", "value len(g.grants) > 0", "./agent/guest", "TestGrant"},
+	{"guest-history", "false", "./agent/guest", "TestHistory"},
+	{"guest-mode-read-back", "false", "./agent/guest", "TestProbe"},
+	{"guest-option-read-back", "without 2", "./agent/guest", "TestProbe"},
+	{"guest-flood", "false", "./agent/guest", "TestSilentAgent"},
+	{"guest-tokens-bound", "without 2", "./agent/guest", "TestTokensEndAnAnswer"},
+	{"guest-unknown-asks", "value policy.Action{Kind: policy.Converse, Display: r.display()}", "./agent/guest", "TestRequests"},
+	{"guest-model-waits", "false", "./agent/guest", "TestModelOfAnAgent"},
+	{"guest-model-only", "without 2", "./agent/guest", "TestModelOfAnAgent"},
+	{"guest-one-model", "drop", "./agent/guest", "TestModelOfAnAgent"},
+	{"guest-masked", "false", "./agent/guest", "TestMasks"},
+	{"guest-settings-hidden", "value hides", "./cmd/handrail", "TestScripts/^serve_acp$"},
+	{"guest-behind-a-wall", "without 2", "./agent/work", "TestGuestsBehindAWall"},
+}
