@@ -69,6 +69,9 @@ func (c *Client) Find(ctx context.Context, ask Ask, path string, p Position) ([]
 	}
 	params := c.at(path, p)
 	params["context"] = map[string]any{"includeDeclaration": ask == Declared}
+	if err := c.reload(ctx); err != nil {
+		return nil, err
+	}
 	method, _, _ := strings.Cut(string(ask), " ")
 	var raw json.RawMessage
 	if err := c.call(ctx, method, params, &raw); err != nil {
@@ -184,6 +187,9 @@ func (c *Client) Search(ctx context.Context, query string) ([]Symbol, error) {
 		return nil, ErrLacks
 	}
 	var list []wireSymbol
+	if err := c.reload(ctx); err != nil {
+		return nil, err
+	}
 	if err := c.call(ctx, "workspace/symbol", map[string]any{"query": query}, &list); err != nil {
 		return nil, err
 	}
@@ -268,6 +274,9 @@ func (c *Client) Hierarchy(
 	}
 	if !has(provider) {
 		return nil, 0, ErrLacks
+	}
+	if err := c.reload(ctx); err != nil {
+		return nil, 0, err
 	}
 	var roots []json.RawMessage
 	if err := c.call(ctx, prepare, c.at(path, p), &roots); err != nil {

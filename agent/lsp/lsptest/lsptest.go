@@ -1,6 +1,6 @@
 // Package lsptest is a language server small enough for tests. It finds definitions by the words
-// "func" and "def", references by whole words, and an error in each line with the word BROKEN, all in files that end in .x. It can
-// be told to lie in the ways of real servers.
+// "func" and "def", references by whole words, and an error in each line with the word BROKEN or with "needs NAME" for a
+// name without definition, all in files that end in .x. It can be told to lie in the ways of real servers.
 package lsptest
 
 import (
@@ -25,11 +25,13 @@ import (
 
 // The lies, and other behavior that a server may be told.
 const (
-	Late     = "late"     // diagnostics come 300 ms after the edit
+	Late     = "late"     // diagnostics come 300 ms after the edit, or the question
 	Never    = "never"    // no diagnostics come
 	Stale    = "stale"    // those of the text before come, with its version
 	Nameless = "nameless" // they come without a version
 	Pull     = "pull"     // they are to be asked for
+	Idle     = "idle"     // they come only if the text has changed
+	TSServer = "tsserver" // they come without a version, a command gives them, and the disk is read if a command says so
 	Beyond   = "beyond"   // they are in lines that the file does not have
 	Partial  = "partial"  // references are only looked for in open documents
 	Missing  = "missing"  // and the last one is never found
@@ -93,12 +95,17 @@ func (h handler) Handle(ctx context.Context, _ *jsonrpc2.Conn, r *jsonrpc2.Reque
 type params struct {
 	RootURI      string `json:"rootUri"`
 	Query        string `json:"query"`
+	Arguments    []any  `json:"arguments"`
 	TextDocument struct {
 		URI     string `json:"uri"`
 		Version int    `json:"version"`
 		Text    string `json:"text"`
 	} `json:"textDocument"`
 	Changes  []struct{ Text string } `json:"contentChanges"`
+	Events   []struct {
+		URI  string `json:"uri"`
+		Type int    `json:"type"`
+	} `json:"changes"`
 	Position struct{ Line, Character int }
 	Item     struct {
 		Name string `json:"name"`
@@ -134,7 +141,11 @@ func (s *Server) handle(ctx context.Context, r *jsonrpc2.Request) {
 	case "textDocument/didClose":
 		delete(s.docs, path)
 	case "workspace/didChangeWatchedFiles":
-		s.look()
+		if !s.lies(TSServer) {
+			for _, e := range p.Events {
+				s.event(pathOf(e.URI), e.Type)
+			}
+		}
 	}
 }
 
@@ -142,6 +153,9 @@ func (s *Server) capabilities() map[string]any {
 	out := map[string]any{
 		"definitionProvider": true, "referencesProvider": true, "implementationProvider": true, "hoverProvider": true,
 		"documentSymbolProvider": true, "workspaceSymbolProvider": true, "callHierarchyProvider": true,
+	}
+	if s.lies(TSServer) {
+		out["executeCommandProvider"] = map[string]any{"commands": []string{"typescript.tsserverRequest"}}
 	}
 	switch {
 	case s.lies(UTF8):
@@ -180,6 +194,19 @@ func (s *Server) begin(ctx context.Context) {
 // lateness is the time that a server takes that is late or busy.
 const lateness = 300 * time.Millisecond
 
+// event takes a change on the disk. As a real server, it does not read a file that it does not know and that
+// is only said to be changed.
+func (s *Server) event(path string, kind int) {
+	_, known := s.known[path]
+	data, err := os.ReadFile(path)
+	switch {
+	case kind == 3 || err != nil:
+		delete(s.known, path)
+	case (known || kind == 1) && filepath.Ext(path) == cmp.Or(s.Ext, ".x"):
+		s.known[path] = string(data)
+	}
+}
+
 // look reads the files of the root.
 func (s *Server) look() {
 	s.known = map[string]string{}
@@ -198,12 +225,16 @@ func (s *Server) push(ctx context.Context, path string, was doc) {
 		return
 	}
 	d := s.docs[path]
+	if s.lies(Idle) && was.text == d.text {
+		return
+	}
 	if s.lies(Stale) && was.version > 0 {
 		d = was
 	}
+	items := s.broken(d.text)
 	send := func() {
-		m := map[string]any{"uri": uriOf(path), "diagnostics": s.broken(d.text)}
-		if !s.lies(Nameless) {
+		m := map[string]any{"uri": uriOf(path), "diagnostics": items}
+		if !s.lies(Nameless) && !s.lies(TSServer) {
 			m["version"] = d.version
 		}
 		_ = s.conn.Notify(ctx, "textDocument/publishDiagnostics", m)
@@ -222,6 +253,9 @@ func (s *Server) broken(text string) []any {
 	out := []any{}
 	for n, line := range strings.Split(text, "\n") {
 		at := strings.Index(line, "BROKEN")
+		if name, ok := strings.CutPrefix(line, "needs "); ok && len(s.places(`\bfunc +`+name+`\b`, false, false)) == 0 {
+			at = 0
+		}
 		if at < 0 {
 			continue
 		}
@@ -282,6 +316,9 @@ func (s *Server) question(ctx context.Context, r *jsonrpc2.Request, p params) {
 	s.mu.Lock()
 	result := s.answer(r.Method, p)
 	s.mu.Unlock()
+	if s.lies(Late) && r.Method == "textDocument/diagnostic" {
+		<-time.After(lateness)
+	}
 	_ = s.conn.Reply(ctx, r.ID, result)
 }
 
@@ -290,6 +327,8 @@ func (s *Server) answer(method string, p params) any {
 	switch method {
 	case "textDocument/diagnostic":
 		return map[string]any{"kind": "full", "items": s.broken(s.docs[path].text)}
+	case "workspace/executeCommand":
+		return s.tsserver(p.Arguments)
 	case "textDocument/documentSymbol":
 		return s.symbols(path, "")
 	case "workspace/symbol":
@@ -321,6 +360,25 @@ func (s *Server) answer(method string, p params) any {
 		return s.places(`\b(?:func|def) +`+regexp.QuoteMeta(word)+`\b`, false, false)
 	}
 	return nil
+}
+
+// tsserver answers a request for tsserver.
+func (s *Server) tsserver(arguments []any) any {
+	body := []any{}
+	switch arguments[0] {
+	case "reloadProjects":
+		s.look()
+	case "semanticDiagnosticsSync":
+		path, _ := arguments[1].(map[string]any)["file"].(string)
+		for n, line := range strings.Split(s.text(path), "\n") {
+			if len(s.broken(line)) > 0 {
+				body = append(body, map[string]any{
+					"start": map[string]any{"line": n + 1, "offset": 1}, "text": "undefined: BROKEN", "category": "error",
+				})
+			}
+		}
+	}
+	return map[string]any{"type": "response", "body": body}
 }
 
 // files returns the files that the server knows at this time.

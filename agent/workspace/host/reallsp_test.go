@@ -21,7 +21,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/handrail-bot/handrail/agent/lsp"
 	"github.com/handrail-bot/handrail/agent/workspace"
 )
 
@@ -37,8 +39,9 @@ func needServer(t testing.TB, name string) {
 	t.Skipf("%s is not on the PATH; make lsp installs it", name)
 }
 
-// realServers serves a directory with the environment of this process.
-func realServers(t testing.TB, dir string) *workspace.Workspace {
+// realServers serves a directory with the environment of this process. The programs named in only come
+// before others for their languages.
+func realServers(t testing.TB, dir string, only ...string) *workspace.Workspace {
 	t.Helper()
 	ours, theirs := net.Pipe()
 	ended := make(chan error, 1)
@@ -53,7 +56,13 @@ func realServers(t testing.TB, dir string) *workspace.Workspace {
 			t.Error(err)
 		}
 	})
-	if _, err := ws.Languages(t.Context(), nil); err != nil {
+	var configured []workspace.LanguageServer
+	for _, k := range lsp.Known() {
+		if slices.Contains(only, k.Argv[0]) {
+			configured = append(configured, workspace.LanguageServer{Name: k.Name})
+		}
+	}
+	if _, err := ws.Languages(t.Context(), configured); err != nil {
 		t.Fatal(err)
 	}
 	return ws
@@ -116,6 +125,103 @@ func TestColdServers(t *testing.T) {
 			t.Logf("%d of %d, marked: %t", len(got), len(want), marked(a))
 			if !slices.Equal(got, want) && !marked(a) {
 				t.Errorf("got %q, want %q: %+v", got, want, a)
+			}
+		})
+	}
+}
+
+var scriptFiles = map[string]string{
+	"tsconfig.json": "{\"compilerOptions\": {\"module\": \"commonjs\", \"strict\": true}}\n",
+	"a.ts":          "export function Hub(): number { return 1; }\n",
+	"b.ts":          "import { Hub } from './a';\nexport const x: number = Hub();\n",
+}
+
+// A step of a test of freshness writes a file or, without a text, runs a command.
+type step struct {
+	name, text string
+	broken     bool // the user of the file has an error then
+}
+
+var scriptSteps = []step{
+	{"a.ts", "export function Hub(): string { return ''; }\n", true}, {"sed -i \"s/string/number/; s/''/1/\" a.ts", "", false},
+	{"rm a.ts", "", true}, {"echo 'export function Hub(): number { return 2; }' > a.ts", "", false},
+}
+
+// TestRealFreshness: a file is fine until another one changes, by an edit and by a command, and a file that
+// it needs is made and removed. An answer is about the files as they are, or says that it is not.
+func TestRealFreshness(t *testing.T) {
+	const broken, fine = true, false
+	for _, test := range []struct {
+		program, user string
+		files         map[string]string
+		steps         []step
+	}{
+		{"gopls", "b.go", map[string]string{
+			"go.mod": "module m\n\ngo 1.24\n", "a.go": "package m\n\nfunc Hub() {}\n",
+			"b.go": "package m\n\nfunc b() { Hub() }\n",
+		}, []step{
+			{"a.go", "package m\n\nfunc Other() {}\n", broken}, {"sed -i s/Other/Hub/ a.go", "", fine}, {"rm a.go", "", broken},
+			{"printf 'package m\\nfunc Hub() {}\\n' > c.go", "", fine},
+		}},
+		{"basedpyright-langserver", "b.py", map[string]string{
+			"pyproject.toml": "[project]\nname = \"m\"\n", "a.py": "def Hub() -> int:\n    return 1\n",
+			"b.py": "from a import Hub\nx: int = Hub()\n",
+		}, []step{
+			{"a.py", "def Hub() -> str:\n    return \"\"\n", broken}, {"sed -i 's/str/int/; s/\"\"/1/' a.py", "", fine},
+			{"rm a.py", "", broken}, {"printf 'def Hub() -> int:\\n    return 2\\n' > a.py", "", fine},
+		}},
+		{"typescript-language-server", "b.ts", scriptFiles, scriptSteps},
+		{"vtsls", "b.ts", scriptFiles, scriptSteps},
+		{"clangd", "b.c", map[string]string{
+			"compile_flags.txt": "-Wall\n", "a.h": "int hub(void);\n", "b.c": "#include \"a.h\"\nint b(void) { return hub(); }\n",
+		}, []step{
+			{"a.h", "int hub(int, int);\n", broken}, {"sed -i 's/int, int/void/' a.h", "", fine}, {"rm a.h", "", broken},
+			{"echo 'int hub(void);' > a.h", "", fine},
+		}},
+	} {
+		t.Run(test.program, func(t *testing.T) {
+			needServer(t, test.program)
+			dir := t.TempDir()
+			for name, text := range test.files {
+				if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			ws := realServers(t, dir, test.program)
+			fresh := 0
+			check := func(what string, want bool) {
+				t.Helper()
+				began := time.Now()
+				list, err := ws.Problems(t.Context(), workspace.ProblemsQuery{Paths: []string{test.user}, Within: time.Minute})
+				if err != nil {
+					t.Fatal(err)
+				}
+				f := list[0]
+				has := slices.ContainsFunc(f.Items, func(p workspace.Problem) bool { return p.Severity == 1 })
+				t.Logf("%s: %s in %v, errors: %t %s", what, f.State, time.Since(began).Round(10*time.Millisecond), has, f.Why)
+				switch {
+				case f.State != "fresh":
+				case has != want:
+					t.Errorf("%s: errors: %t, want %t: %+v", what, has, want, f)
+				default:
+					fresh++
+				}
+			}
+			check("at first", fine)
+			for _, s := range test.steps {
+				var err error
+				if s.text != "" {
+					err = ws.Write(t.Context(), s.name, []byte(s.text))
+				} else {
+					_, err = ws.Run(t.Context(), workspace.Command{Line: s.name}, nil)
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				check(s.name, s.broken)
+			}
+			if fresh < len(test.steps) && test.program != "clangd" {
+				t.Errorf("only %d of %d answers are fresh", fresh, len(test.steps)+1)
 			}
 		})
 	}

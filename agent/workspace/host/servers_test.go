@@ -173,6 +173,19 @@ func TestCommandsAreTold(t *testing.T) {
 	if got := placesOf(s.ask(q).Items); got != "a.x:1 d.x:2 d.x:2 e.x:2" {
 		t.Errorf("after a write references are %q", got)
 	}
+	for text, want := range map[string]string{"\n\nHub": "b.x:3", "use Hub": "b.x:1"} { // another text, and that of the base
+		if _, err := s.Workspace.Run(t.Context(), workspace.Command{Line: "rm -f b.x"}, nil); err != nil {
+			t.Fatal(err)
+		}
+		s.ask(q)
+		if _, err := s.Workspace.Run(t.Context(), workspace.Command{Line: "echo '" + text + "' > b.x"}, nil); err != nil {
+			t.Fatal(err)
+		}
+		a := s.ask(q)
+		if got := placesOf(a.Items); got != "a.x:1 "+want+" d.x:2 d.x:2 e.x:2" || len(a.Also) > 0 {
+			t.Errorf("after b.x was made again references are %q", got)
+		}
+	}
 }
 
 func problems(s served, q workspace.ProblemsQuery) string {
