@@ -113,7 +113,7 @@ func TestNavigation(t *testing.T) {
 				got != "```go\nfunc Hub\n```" {
 				t.Errorf("hover is %q, %v", got, err)
 			}
-			if _, _, err := b.Hierarchy(t.Context(), "subtypes", b.path("a.x"), lsp.Position{}, 1, 9); !errors.Is(err, lsp.ErrLacks) {
+			if _, err := b.Hierarchy(t.Context(), "subtypes", b.path("a.x"), lsp.Position{}, 1, 9); !errors.Is(err, lsp.ErrLacks) {
 				t.Errorf("a hierarchy that the server does not have: %v", err)
 			}
 		})
@@ -225,6 +225,7 @@ func TestFreshOfAllFiles(t *testing.T) {
 func TestOvertaken(t *testing.T) {
 	b := open(t, lsptest.Pull+","+lsptest.Late, map[string]string{"a.x": "func Hub\n", "b.x": "needs Hub\n"})
 	b.sync("b.x", "needs Hub\n")
+	b.Ready(t.Context(), 10*time.Second) // the question is not put off
 	got := make(chan lsp.Diagnosis)
 	go func() { got <- b.Diagnose(t.Context(), b.path("b.x"), 10*time.Second) }()
 	<-time.After(100 * time.Millisecond)

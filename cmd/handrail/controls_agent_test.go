@@ -271,6 +271,8 @@ var controlsOfAgent = []control{
 	{"first-answer-waits", "false", "./agent/workspace/host", "TestCodeAnswers"},
 	{"asked-once-more", "false", "./agent/workspace/host", "TestIncompleteAnswers"},
 	{"incomplete-is-told", "value nil, 0", "./agent/workspace/host", "TestIncompleteAnswers"},
+	{"limit-is-told", "false", "./agent/workspace/host", "TestComparedInPart"},
+	{"limit-of-outlines-is-told", "false", "./agent/workspace/host", "TestComparedInPart"},
 	{"outside-is-source", "false", "./agent/workspace/host", "TestOutsideSource"},
 	{"incomplete-is-said", "false", "./agent/tools/code", "TestNotes"},
 	{"checkers-pass-the-gate", "false", "./agent/tools/code", "TestCheckers"},

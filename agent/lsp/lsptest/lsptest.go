@@ -34,7 +34,7 @@ const (
 	TSServer = "tsserver" // they come without a version, a command gives them, and the disk is read if a command says so
 	Beyond   = "beyond"   // they are in lines that the file does not have
 	Partial  = "partial"  // references are only looked for in open documents
-	Missing  = "missing"  // and the last one is never found
+	Missing  = "missing"  // the last one is never found, in any question across files
 	Crash    = "crash"    // the server ends at the first question after a start
 	Silent   = "silent"   // no question is answered
 	UTF8     = "utf8"     // columns are bytes, and that is said
@@ -101,8 +101,8 @@ type params struct {
 		Version int    `json:"version"`
 		Text    string `json:"text"`
 	} `json:"textDocument"`
-	Changes  []struct{ Text string } `json:"contentChanges"`
-	Events   []struct {
+	Changes []struct{ Text string } `json:"contentChanges"`
+	Events  []struct {
 		URI  string `json:"uri"`
 		Type int    `json:"type"`
 	} `json:"changes"`
@@ -334,6 +334,9 @@ func (s *Server) answer(method string, p params) any {
 	case "workspace/symbol":
 		out := []any{}
 		for _, file := range s.files() {
+			if _, open := s.docs[file]; !open && s.lies(Partial) {
+				continue
+			}
 			for _, d := range s.symbols(file, p.Query) {
 				m := d.(map[string]any)
 				out = append(out, map[string]any{
@@ -341,8 +344,20 @@ func (s *Server) answer(method string, p params) any {
 				})
 			}
 		}
+		if s.lies(Missing) && len(out) > 0 {
+			out = out[:len(out)-1]
+		}
 		return out
-	case "callHierarchy/incomingCalls", "callHierarchy/outgoingCalls":
+	case "callHierarchy/incomingCalls":
+		out := []any{}
+		for _, l := range s.places(`\b`+regexp.QuoteMeta(p.Item.Name)+`\(`, s.lies(Partial), s.lies(Missing)) {
+			m := l.(map[string]any)
+			out = append(out, map[string]any{"fromRanges": []any{m["range"]}, "from": map[string]any{
+				"name": "caller", "kind": 12, "uri": m["uri"], "range": m["range"], "selectionRange": m["range"],
+			}})
+		}
+		return out
+	case "callHierarchy/outgoingCalls":
 		return []any{}
 	}
 	word := s.word(path, p.Position.Line, p.Position.Character)
@@ -353,11 +368,14 @@ func (s *Server) answer(method string, p params) any {
 	case "textDocument/hover":
 		return map[string]any{"contents": map[string]any{"kind": "markdown", "value": "```go\nfunc " + word + "\n```"}}
 	case "textDocument/prepareCallHierarchy":
-		return []any{map[string]any{"name": word, "kind": 12, "uri": uriOf(path)}}
+		at := s.span(p.Position.Line, "", 0, 0)
+		return []any{map[string]any{"name": word, "kind": 12, "uri": uriOf(path), "range": at, "selectionRange": at}}
 	case "textDocument/references":
 		return s.places(`\b`+regexp.QuoteMeta(word)+`\b`, s.lies(Partial), s.lies(Missing))
-	case "textDocument/definition", "textDocument/implementation":
+	case "textDocument/definition":
 		return s.places(`\b(?:func|def) +`+regexp.QuoteMeta(word)+`\b`, false, false)
+	case "textDocument/implementation":
+		return s.places(`\b(?:func|def|class .*) +`+regexp.QuoteMeta(word)+`\b`, s.lies(Partial), s.lies(Missing))
 	}
 	return nil
 }
