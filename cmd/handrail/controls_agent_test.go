@@ -270,7 +270,7 @@ var controlsOfAgent = []control{
 	{"made-again", "value !had", "./agent/workspace/host", "TestCommandsAreTold"},
 	{"first-answer-waits", "false", "./agent/workspace/host", "TestCodeAnswers"},
 	{"asked-once-more", "false", "./agent/workspace/host", "TestIncompleteAnswers"},
-	{"incomplete-is-told", "value nil, 0", "./agent/workspace/host", "TestIncompleteAnswers"},
+	{"incomplete-is-told", "value nil", "./agent/workspace/host", "TestIncompleteAnswers"},
 	{"limit-is-told", "false", "./agent/workspace/host", "TestComparedInPart"},
 	{"limit-of-outlines-is-told", "false", "./agent/workspace/host", "TestComparedInPart"},
 	{"outside-is-source", "false", "./agent/workspace/host", "TestOutsideSource"},

@@ -1,6 +1,7 @@
 // Package lsptest is a language server small enough for tests. It finds definitions by the words
-// "func" and "def", references by whole words, and an error in each line with the word BROKEN or with "needs NAME" for a
-// name without definition, all in files that end in .x. It can be told to lie in the ways of real servers.
+// "func" and "def", references by whole words, and an error in each line with the word BROKEN or with
+// "needs NAME" for a name without definition, all in files that end in .x. It can be told to lie in the ways of
+// real servers.
 package lsptest
 
 import (
