@@ -7,7 +7,7 @@ QUIET = | grep --line-buffered -v -e '^=== ' -e '^ok ' -e '^PASS' -e '^ *--- PAS
 # Memory is given for time: the processes are many and short.
 CRASH = GOGC=400 $(GO) test ./cmd/handrail -count=1 -run '^TestCrash$$' -v
 
-.PHONY: build test race lsp workflows release-check vuln mutations bench bench-short bench-large bench-prefix crash-short crash crash-action disk load hostile programs judge stale stale-diffs edits outline-judge orders ladder long pictures first-hour models models-bad review-eval shape bad-github mcp dashboard-shots
+.PHONY: build test race lsp lsp-servers lsp-exam workflows release-check vuln mutations bench bench-short bench-large bench-prefix crash-short crash crash-action disk load hostile programs judge stale stale-diffs edits outline-judge orders ladder long pictures first-hour models models-bad review-eval shape bad-github mcp dashboard-shots
 
 build:
 	CGO_ENABLED=0 $(GO) build -trimpath -o handrail ./cmd/handrail
@@ -15,15 +15,30 @@ build:
 test:
 	$(GO) test ./...
 
-# Real language servers beside the type checker of Go. They are installed into LSP.
+# Real language servers: what a cold one leaves out is told, and no answer is about files as they were. They are
+# installed into LSP.
 LSP ?= $(CURDIR)/.lsp
-lsp:
-	@mkdir -p $(LSP)/py $(LSP)/ts
+LSPPATH = $(LSP):$(LSP)/py/node_modules/.bin:$(LSP)/ts/node_modules/.bin:$(LSP)/vt/node_modules/.bin:$$PATH
+lsp: lsp-servers
+	PATH=$(LSPPATH) HANDRAIL_REQUIRE_ENGINES=lsp \
+	  $(GO) test ./agent/workspace/host -count=1 -run 'TestColdServers|TestRealFreshness' -bench BenchmarkDefinition -v $(QUIET)
+
+lsp-servers:
+	@mkdir -p $(LSP)/py $(LSP)/ts $(LSP)/vt
 	@test -x $(LSP)/gopls || GOBIN=$(LSP) $(GO) install golang.org/x/tools/gopls@v0.23.0
 	@npm install --silent --no-audit --no-fund --prefix $(LSP)/py basedpyright@1
 	@npm install --silent --no-audit --no-fund --prefix $(LSP)/ts typescript-language-server@6 typescript@5
-	PATH=$(LSP):$(LSP)/py/node_modules/.bin:$(LSP)/ts/node_modules/.bin:$$PATH HANDRAIL_REQUIRE_ENGINES=lsp \
-	  $(GO) test ./agent/workspace/host -count=1 -run 'TestColdServers|TestReferencesOfAModule' -bench BenchmarkDefinition -v
+	@npm install --silent --no-audit --no-fund --prefix $(LSP)/vt @vtsls/language-server@0.3
+	@which clangd >/dev/null || { echo clangd is not installed; exit 1; }
+
+# References of the 200 most used definitions of real projects, beside the type checkers of Go and tsc. Prints a
+# table; no answer may be wrong without being marked.
+lsp-exam: lsp-servers
+	@mkdir -p $(LSP)/exam/ts $(LSP)/exam/py
+	@npm install --silent --no-audit --no-fund --prefix $(LSP)/exam/ts rxjs@7.8.2
+	@test -d $(LSP)/exam/py/click || pip install --quiet --no-deps --target $(LSP)/exam/py click==8.1.8
+	PATH=$(LSPPATH) HANDRAIL_REQUIRE_ENGINES=lsp \
+	  $(GO) test ./agent/workspace/host -count=1 -run TestExam -timeout 1h -v -lsp.exam $(LSP)/exam $(QUIET)
 
 # All cases of what the tests sample otherwise.
 long:

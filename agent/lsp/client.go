@@ -1,14 +1,15 @@
 // Package lsp speaks with language servers. It knows the protocol and no workspace: a server
 // is a stream of bytes, and a document is a path with a text that the caller provides.
 //
-// Two contracts make its answers reliable. A [Diagnosis] says if it is about the text that
-// the server was last given; others than fresh ones are not to be shown as true. And an answer across
+// Two contracts make its answers reliable. A [Diagnosis] says if it is about the files that
+// the server was last told of; others than fresh ones are not to be shown as true. And an answer across
 // files is asked for only after the server has ended its announced work, see
 // [Client.Ready]; the caller compares it with a search for the word.
 //
 //	client.go       the connection: handshake, calls, requests of the server
 //	documents.go    texts with versions, and files that changed
 //	diagnostics.go  freshness
+//	tsserver.go     questions to tsserver behind its language servers
 //	navigate.go     definitions, references, symbols, hierarchies
 //	position.go     columns in the encoding of the server
 //	known.go        the servers that are known by name
@@ -26,6 +27,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -64,8 +66,11 @@ type Client struct {
 	busy    map[string]bool // tokens of work in progress
 	worked  bool            // some work has ended
 	pulls   bool            // diagnostics are asked for
-	changed chan struct{}   // closed and replaced at each message of the server
+	changed chan struct{}   // closed and replaced at each message of the server, and each change
 	began   time.Time
+	time    int  // counts the changes of files that the server was told of
+	unread  bool // some are on the disk alone
+	voided  int  // counts the server's wishes to be asked for diagnostics again
 }
 
 // capabilities are the features of a server that are asked for.
@@ -80,6 +85,9 @@ type capabilities struct {
 	CallHierarchyProvider   json.RawMessage `json:"callHierarchyProvider"`
 	TypeHierarchyProvider   json.RawMessage `json:"typeHierarchyProvider"`
 	DiagnosticProvider      json.RawMessage `json:"diagnosticProvider"`
+	ExecuteCommandProvider  struct {
+		Commands []string `json:"commands"`
+	} `json:"executeCommandProvider"`
 }
 
 func has(provider json.RawMessage) bool {
@@ -135,6 +143,9 @@ func (c *Client) greet(ctx context.Context) error {
 		return silence(ctx, err)
 	}
 	c.caps = res.Capabilities
+	if !slices.Contains(c.caps.ExecuteCommandProvider.Commands, c.cfg.Server.TSServer) {
+		c.cfg.Server.TSServer = ""
+	}
 	if c.enc, err = encodingOf(c.caps.PositionEncoding); err != nil {
 		return err
 	}
@@ -211,6 +222,12 @@ func (c *Client) handle(ctx context.Context, req *jsonrpc2.Request) {
 	params := json.RawMessage("null")
 	if req.Params != nil {
 		params = *req.Params
+	}
+	if req.Method == "workspace/diagnostic/refresh" {
+		c.mu.Lock()
+		c.voided++
+		c.wake()
+		c.mu.Unlock()
 	}
 	if !req.Notif {
 		c.work.Go(func() { c.answer(ctx, req.ID, req.Method, params) })

@@ -50,9 +50,13 @@ func try(t *testing.T, lies string, files map[string]string) (bench, error) {
 	server := &lsptest.Server{Lies: lies}
 	served := make(chan struct{})
 	go func() { defer close(served); server.Serve(far) }()
+	described := lsp.Server{Name: "fake", Languages: map[string]string{".x": "x"}, Settings: []byte(`{"a":{"b":7}}`)}
+	if strings.Contains(lies, lsptest.TSServer) {
+		described.TSServer = "typescript.tsserverRequest"
+	}
 	c, err := lsp.Start(t.Context(), near, lsp.Config{
 		Root:   dir,
-		Server: lsp.Server{Name: "fake", Languages: map[string]string{".x": "x"}, Settings: []byte(`{"a":{"b":7}}`)},
+		Server: described,
 	})
 	t.Cleanup(func() {
 		if c != nil {
@@ -109,7 +113,7 @@ func TestNavigation(t *testing.T) {
 				got != "```go\nfunc Hub\n```" {
 				t.Errorf("hover is %q, %v", got, err)
 			}
-			if _, _, err := b.Hierarchy(t.Context(), "subtypes", b.path("a.x"), lsp.Position{}, 1, 9); !errors.Is(err, lsp.ErrLacks) {
+			if _, err := b.Hierarchy(t.Context(), "subtypes", b.path("a.x"), lsp.Position{}, 1, 9); !errors.Is(err, lsp.ErrLacks) {
 				t.Errorf("a hierarchy that the server does not have: %v", err)
 			}
 		})
@@ -169,6 +173,65 @@ func TestFreshness(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestFreshOfAllFiles: a file is fine until another one changes, in an edit or on the disk. What was said of
+// it before is not shown then.
+func TestFreshOfAllFiles(t *testing.T) {
+	const long, short = 5 * time.Second, 100 * time.Millisecond
+	for _, test := range []struct {
+		lies   string
+		within time.Duration
+		want   lsp.State
+	}{
+		{"", long, lsp.Fresh},
+		{lsptest.Pull, long, lsp.Fresh},
+		{lsptest.TSServer, long, lsp.Fresh},
+		{lsptest.Late, long, lsp.Fresh},
+		{lsptest.Late, short, lsp.Settling},
+		{lsptest.Idle, short, lsp.Settling},
+		{lsptest.Nameless, short, lsp.Settling},
+	} {
+		for _, change := range []string{"an edit", "the disk"} {
+			t.Run(test.lies+" "+change, func(t *testing.T) {
+				files := map[string]string{"a.x": "func Hub\n", "b.x": "needs Hub\n"}
+				b := open(t, test.lies, files)
+				b.sync("b.x", files["b.x"])
+				if change == "an edit" {
+					b.sync("a.x", files["a.x"])
+				}
+				if test.want == lsp.Fresh {
+					if got := b.Diagnose(t.Context(), b.path("b.x"), long); got.State != lsp.Fresh || len(got.Items) > 0 {
+						t.Fatalf("at first: %+v", got)
+					}
+				}
+				if change == "an edit" {
+					b.sync("a.x", "func Other\n")
+				} else if err := errors.Join(os.WriteFile(b.path("a.x"), []byte("func Other\n"), 0o644),
+					b.Watched(t.Context(), []lsp.Event{{Path: b.path("a.x"), Kind: lsp.Changed}})); err != nil {
+					t.Fatal(err)
+				}
+				got := b.Diagnose(t.Context(), b.path("b.x"), test.within)
+				if got.State != test.want || (len(got.Items) == 1) != (test.want == lsp.Fresh) {
+					t.Errorf("after the change: %+v", got)
+				}
+			})
+		}
+	}
+}
+
+// TestOvertaken: another file changes while the server thinks. Its answer is about the files before.
+func TestOvertaken(t *testing.T) {
+	b := open(t, lsptest.Pull+","+lsptest.Late, map[string]string{"a.x": "func Hub\n", "b.x": "needs Hub\n"})
+	b.sync("b.x", "needs Hub\n")
+	b.Ready(t.Context(), 10*time.Second) // the question is not put off
+	got := make(chan lsp.Diagnosis)
+	go func() { got <- b.Diagnose(t.Context(), b.path("b.x"), 10*time.Second) }()
+	<-time.After(100 * time.Millisecond)
+	b.sync("a.x", "func Other\n")
+	if d := <-got; d.State != lsp.Fresh || len(d.Items) != 1 {
+		t.Errorf("after the change: %+v", d)
 	}
 }
 

@@ -3,6 +3,7 @@ package lsp
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -13,7 +14,7 @@ type State string
 
 // The states of a diagnosis. Only Fresh is about the text as it is now.
 const (
-	Fresh    State = "fresh"    // asked for after the edit, or pushed for its version or a later one
+	Fresh    State = "fresh"    // asked for after the last change of any file, or pushed for a version sent after it
 	Settling State = "settling" // the time was up before a fresh one came
 	None     State = "none"     // there is none, for the reason in Why
 )
@@ -78,9 +79,12 @@ func (c *Client) publish(params json.RawMessage) {
 func (c *Client) Diagnose(ctx context.Context, path string, within time.Duration) Diagnosis {
 	limited, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
-	for {
+	settling := Diagnosis{State: Settling, Why: "the language server has not checked this text yet"}
+	for limited.Err() == nil {
 		c.mu.Lock()
-		d, got, pulls, changed := c.docs[path], c.pushed[path], c.pulls, c.changed
+		d, got, changed, at := c.docs[path], c.pushed[path], c.changed, c.time
+		voided := c.voided
+		asks := c.pulls || c.cfg.Server.TSServer != ""
 		var now document
 		if d != nil {
 			now = *d
@@ -89,8 +93,25 @@ func (c *Client) Diagnose(ctx context.Context, path string, within time.Duration
 		switch {
 		case d == nil:
 			return Diagnosis{State: None, Why: "the file is not open in the language server"}
-		case pulls:
-			return c.ask(limited, path, now)
+		case asks:
+			items, err := c.ask(limited, path)
+			c.mu.Lock()
+			still := c.time == at && c.voided == voided
+			c.mu.Unlock()
+			switch {
+			case limited.Err() != nil || errors.Is(err, errUnchanged):
+				return settling
+			case err != nil:
+				return Diagnosis{State: None, Why: "the language server failed: " + brief(err.Error(), 200)}
+			case still: //control:fresh-answer
+				return c.diagnosis(now, items)
+			}
+			continue
+		case now.at != at: //control:fresh-of-all-files
+			if c.renew(limited, path) != nil {
+				return Diagnosis{State: None, Why: "the language server ended"}
+			}
+			continue
 		case got.version >= now.version: //control:fresh-diagnostics
 			return c.diagnosis(now, got.items)
 		}
@@ -99,36 +120,34 @@ func (c *Client) Diagnose(ctx context.Context, path string, within time.Duration
 		case <-c.Gone():
 			return Diagnosis{State: None, Why: "the language server ended"}
 		case <-limited.Done():
-			return Diagnosis{State: Settling, Why: "the language server has not checked this text yet"}
 		}
 	}
+	return settling
 }
 
-// ask asks for the diagnostics of a version. The answer counts only for that one.
-func (c *Client) ask(ctx context.Context, path string, asked document) Diagnosis {
+// errUnchanged means that the server gave no list, but named one of before.
+var errUnchanged = errors.New("the list is said to be unchanged")
+
+// ask asks for the diagnostics of a document.
+func (c *Client) ask(ctx context.Context, path string) ([]wireDiagnostic, error) {
+	if until, ok := ctx.Deadline(); !ok || !c.Ready(ctx, time.Until(until)) {
+		return nil, ErrSilent
+	}
+	if c.cfg.Server.TSServer != "" {
+		return c.askTSServer(ctx, path)
+	}
 	var res struct {
 		Kind  string           `json:"kind"`
 		Items []wireDiagnostic `json:"items"`
 	}
-	settling := Diagnosis{State: Settling, Why: "the language server has not checked this text yet"}
-	if until, ok := ctx.Deadline(); !ok || !c.Ready(ctx, time.Until(until)) {
-		return settling
-	}
 	params := map[string]any{"textDocument": map[string]any{"uri": uriOf(path)}}
 	if err := c.call(ctx, "textDocument/diagnostic", params, &res); err != nil {
-		if ctx.Err() != nil {
-			return settling
-		}
-		return Diagnosis{State: None, Why: "the language server failed: " + brief(err.Error(), 200)}
+		return nil, err
 	}
-	c.mu.Lock()
-	d := c.docs[path]
-	same := d != nil && d.version == asked.version
-	c.mu.Unlock()
-	if !same || res.Kind == "unchanged" {
-		return settling
+	if res.Kind == "unchanged" {
+		return nil, errUnchanged
 	}
-	return c.diagnosis(asked, res.Items[:min(len(res.Items), maxItems)])
+	return res.Items[:min(len(res.Items), maxItems)], nil
 }
 
 // diagnosis converts a list for a text. One with places that the text does not have is about

@@ -7,10 +7,11 @@ import (
 	"strings"
 )
 
-// document is a text that the server was given.
+// document is a text that the server was given. At is the time at which it was, see [Client.time].
 type document struct {
 	text    []byte
 	version int
+	at      int
 }
 
 // Sync gives the server the present text of a file. It opens the document or, if the text
@@ -31,7 +32,8 @@ func (c *Client) sync(path string, text []byte) (method string, params map[strin
 	defer c.mu.Unlock()
 	d := c.docs[path]
 	if d == nil {
-		c.docs[path] = &document{text: bytes.Clone(text), version: 1}
+		c.passed()
+		c.docs[path] = &document{text: bytes.Clone(text), version: 1, at: c.time}
 		return "textDocument/didOpen", map[string]any{"textDocument": map[string]any{
 			"uri":        uriOf(path),
 			"languageId": c.cfg.Server.language(path),
@@ -42,11 +44,41 @@ func (c *Client) sync(path string, text []byte) (method string, params map[strin
 	if bytes.Equal(d.text, text) {
 		return "", nil
 	}
-	d.text, d.version = bytes.Clone(text), d.version+1
-	return "textDocument/didChange", map[string]any{
+	d.text = bytes.Clone(text)
+	c.passed()
+	return "textDocument/didChange", c.next(path, d)
+}
+
+// next gives a document its next version. The caller holds c.mu.
+func (c *Client) next(path string, d *document) map[string]any {
+	d.version, d.at = d.version+1, c.time
+	return map[string]any{
 		"textDocument":   map[string]any{"uri": uriOf(path), "version": d.version},
-		"contentChanges": []any{map[string]any{"text": validText(text)}},
+		"contentChanges": []any{map[string]any{"text": validText(d.text)}},
+		"forceRebuild":   true, // clangd: also if only another file changed
 	}
+}
+
+// passed notes that the server is told of a change. The caller holds c.mu.
+func (c *Client) passed() {
+	c.time++
+	c.wake()
+}
+
+// renew sends the text of a document again, as a new version, if any file was changed since it was
+// sent: a list for the earlier version may be older than that change.
+func (c *Client) renew(ctx context.Context, path string) error {
+	c.order.Lock()
+	defer c.order.Unlock()
+	c.mu.Lock()
+	d := c.docs[path]
+	if d == nil || d.at == c.time {
+		c.mu.Unlock()
+		return nil
+	}
+	params := c.next(path, d)
+	c.mu.Unlock()
+	return c.rpc.Notify(ctx, "textDocument/didChange", params)
 }
 
 func validText(text []byte) string { return strings.ToValidUTF8(string(text), "\uFFFD") }
@@ -66,7 +98,9 @@ func (c *Client) Forget(ctx context.Context, path string) error {
 func (c *Client) forget(path string) (wasOpen bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	_, wasOpen = c.docs[path]
+	if _, wasOpen = c.docs[path]; wasOpen {
+		c.passed()
+	}
 	delete(c.pushed, path)
 	delete(c.docs, path)
 	return wasOpen
@@ -105,6 +139,16 @@ func (c *Client) Watched(ctx context.Context, events []Event) error {
 	for i, e := range events {
 		list[i] = map[string]any{"uri": uriOf(e.Path), "type": e.Kind}
 	}
+	c.order.Lock()
+	defer c.order.Unlock()
+	c.mu.Lock()
+	c.passed()
+	for _, e := range events {
+		if _, open := c.docs[e.Path]; !open || e.Kind != Changed {
+			c.unread = true
+		}
+	}
+	c.mu.Unlock()
 	return c.rpc.Notify(ctx, "workspace/didChangeWatchedFiles", map[string]any{"changes": list})
 }
 

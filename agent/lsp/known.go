@@ -15,6 +15,9 @@ type Server struct {
 	Settings  json.RawMessage   `json:"settings,omitempty"`
 	Options   json.RawMessage   `json:"options,omitempty"` // of the handshake
 	Env       []string          `json:"env,omitempty"`
+	// TSServer is the server's command that passes a request on to tsserver; "" means that it has
+	// none. Such a server names no version of a text in its diagnostics, so that tsserver is asked.
+	TSServer string `json:"tsserver,omitempty"`
 }
 
 // Serves reports whether the server is for files of this name.
@@ -58,9 +61,9 @@ func Known() []Server {
 		},
 		{
 			Name: "typescript-language-server", Argv: []string{"typescript-language-server", "--stdio"}, Languages: script,
-			Roots: scriptRoots,
+			Roots: scriptRoots, TSServer: tsserver,
 		},
-		{Name: "vtsls", Argv: []string{"vtsls", "--stdio"}, Languages: script, Roots: scriptRoots},
+		{Name: "vtsls", Argv: []string{"vtsls", "--stdio"}, Languages: script, Roots: scriptRoots, TSServer: tsserver},
 		{
 			Name: "clangd", Argv: []string{"clangd", "--background-index=false"}, Languages: clang,
 			Roots: []string{"compile_commands.json", "compile_flags.txt"},

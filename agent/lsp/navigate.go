@@ -69,6 +69,9 @@ func (c *Client) Find(ctx context.Context, ask Ask, path string, p Position) ([]
 	}
 	params := c.at(path, p)
 	params["context"] = map[string]any{"includeDeclaration": ask == Declared}
+	if err := c.reload(ctx); err != nil {
+		return nil, err
+	}
 	method, _, _ := strings.Cut(string(ask), " ")
 	var raw json.RawMessage
 	if err := c.call(ctx, method, params, &raw); err != nil {
@@ -178,12 +181,20 @@ func (w wireSymbol) symbol() Symbol {
 	return s
 }
 
+func (w wireSymbol) place() Place {
+	s := w.symbol()
+	return Place{Path: s.Path, Line: s.Line, at: s.at}
+}
+
 // Search returns the symbols of the server's index that match a query.
 func (c *Client) Search(ctx context.Context, query string) ([]Symbol, error) {
 	if !has(c.caps.WorkspaceSymbolProvider) {
 		return nil, ErrLacks
 	}
 	var list []wireSymbol
+	if err := c.reload(ctx); err != nil {
+		return nil, err
+	}
 	if err := c.call(ctx, "workspace/symbol", map[string]any{"query": query}, &list); err != nil {
 		return nil, err
 	}
@@ -255,34 +266,46 @@ type Node struct {
 	Sites  []int
 }
 
-// Hierarchy returns the calls or the types around the symbol at a position, depth levels far, in
-// the order of a tree: a node is followed by the nodes below it. more is the number of nodes
-// beyond most.
+// Tree is a hierarchy in the order of a tree: a node is followed by the nodes below it. More is the
+// number of nodes beyond the limit. Around are the places of the symbol itself and of the whole first
+// level, with those beyond the limit.
+type Tree struct {
+	Nodes  []Node
+	More   int
+	Around []Place
+}
+
+// Hierarchy returns the calls or the types around the symbol at a position, depth levels far, at most
+// most of them.
 func (c *Client) Hierarchy(
 	ctx context.Context, d Direction, path string, p Position, depth, most int,
-) (out []Node, more int, err error) {
+) (out Tree, err error) {
 	calls := d == incoming || d == outgoing
 	provider, prepare := c.caps.TypeHierarchyProvider, "textDocument/prepareTypeHierarchy"
 	if calls {
 		provider, prepare = c.caps.CallHierarchyProvider, "textDocument/prepareCallHierarchy"
 	}
 	if !has(provider) {
-		return nil, 0, ErrLacks
+		return out, ErrLacks
+	}
+	if err := c.reload(ctx); err != nil {
+		return out, err
 	}
 	var roots []json.RawMessage
 	if err := c.call(ctx, prepare, c.at(path, p), &roots); err != nil {
-		return nil, 0, err
+		return out, err
 	}
 	t := tree{c: c, direction: d, most: most, seen: map[string]bool{}}
 	for _, root := range roots {
 		var w wireSymbol
 		if json.Unmarshal(root, &w) == nil {
+			t.Around = append(t.Around, w.place())
 			if err := t.below(ctx, root, w, 0, depth); err != nil {
-				return nil, 0, err
+				return out, err
 			}
 		}
 	}
-	return t.out, t.more, nil
+	return t.Tree, nil
 }
 
 // tree collects the nodes of a hierarchy.
@@ -290,9 +313,8 @@ type tree struct {
 	c         *Client
 	direction Direction
 	most      int
-	out       []Node
-	more      int
 	seen      map[string]bool
+	Tree
 }
 
 func (t *tree) below(ctx context.Context, raw json.RawMessage, of wireSymbol, depth, levels int) error {
@@ -310,8 +332,11 @@ func (t *tree) below(ctx context.Context, raw json.RawMessage, of wireSymbol, de
 		if json.Unmarshal(item, &w) != nil {
 			continue
 		}
-		if len(t.out) >= t.most {
-			t.more++
+		if depth == 0 {
+			t.Around = append(t.Around, w.place())
+		}
+		if len(t.Nodes) >= t.most {
+			t.More++
 			continue
 		}
 		n := Node{Symbol: w.symbol()}
@@ -322,7 +347,7 @@ func (t *tree) below(ctx context.Context, raw json.RawMessage, of wireSymbol, de
 		for _, s := range sites[i] {
 			n.Sites = append(n.Sites, s.Start.Line)
 		}
-		t.out = append(t.out, n)
+		t.Nodes = append(t.Nodes, n)
 		if err := t.below(ctx, item, w, depth+1, levels); err != nil {
 			return err
 		}

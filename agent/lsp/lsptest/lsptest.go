@@ -1,6 +1,7 @@
 // Package lsptest is a language server small enough for tests. It finds definitions by the words
-// "func" and "def", references by whole words, and an error in each line with the word BROKEN, all in files that end in .x. It can
-// be told to lie in the ways of real servers.
+// "func" and "def", references by whole words, and an error in each line with the word BROKEN or with
+// "needs NAME" for a name without definition, all in files that end in .x. It can be told to lie in the ways of
+// real servers.
 package lsptest
 
 import (
@@ -25,14 +26,16 @@ import (
 
 // The lies, and other behavior that a server may be told.
 const (
-	Late     = "late"     // diagnostics come 300 ms after the edit
+	Late     = "late"     // diagnostics come 300 ms after the edit, or the question
 	Never    = "never"    // no diagnostics come
 	Stale    = "stale"    // those of the text before come, with its version
 	Nameless = "nameless" // they come without a version
 	Pull     = "pull"     // they are to be asked for
+	Idle     = "idle"     // they come only if the text has changed
+	TSServer = "tsserver" // they come without a version, a command gives them, and the disk is read if a command says so
 	Beyond   = "beyond"   // they are in lines that the file does not have
 	Partial  = "partial"  // references are only looked for in open documents
-	Missing  = "missing"  // and the last one is never found
+	Missing  = "missing"  // the last one is never found, in any question across files
 	Crash    = "crash"    // the server ends at the first question after a start
 	Silent   = "silent"   // no question is answered
 	UTF8     = "utf8"     // columns are bytes, and that is said
@@ -93,12 +96,17 @@ func (h handler) Handle(ctx context.Context, _ *jsonrpc2.Conn, r *jsonrpc2.Reque
 type params struct {
 	RootURI      string `json:"rootUri"`
 	Query        string `json:"query"`
+	Arguments    []any  `json:"arguments"`
 	TextDocument struct {
 		URI     string `json:"uri"`
 		Version int    `json:"version"`
 		Text    string `json:"text"`
 	} `json:"textDocument"`
-	Changes  []struct{ Text string } `json:"contentChanges"`
+	Changes []struct{ Text string } `json:"contentChanges"`
+	Events  []struct {
+		URI  string `json:"uri"`
+		Type int    `json:"type"`
+	} `json:"changes"`
 	Position struct{ Line, Character int }
 	Item     struct {
 		Name string `json:"name"`
@@ -134,7 +142,11 @@ func (s *Server) handle(ctx context.Context, r *jsonrpc2.Request) {
 	case "textDocument/didClose":
 		delete(s.docs, path)
 	case "workspace/didChangeWatchedFiles":
-		s.look()
+		if !s.lies(TSServer) {
+			for _, e := range p.Events {
+				s.event(pathOf(e.URI), e.Type)
+			}
+		}
 	}
 }
 
@@ -142,6 +154,9 @@ func (s *Server) capabilities() map[string]any {
 	out := map[string]any{
 		"definitionProvider": true, "referencesProvider": true, "implementationProvider": true, "hoverProvider": true,
 		"documentSymbolProvider": true, "workspaceSymbolProvider": true, "callHierarchyProvider": true,
+	}
+	if s.lies(TSServer) {
+		out["executeCommandProvider"] = map[string]any{"commands": []string{"typescript.tsserverRequest"}}
 	}
 	switch {
 	case s.lies(UTF8):
@@ -180,6 +195,19 @@ func (s *Server) begin(ctx context.Context) {
 // lateness is the time that a server takes that is late or busy.
 const lateness = 300 * time.Millisecond
 
+// event takes a change on the disk. As a real server, it does not read a file that it does not know and that
+// is only said to be changed.
+func (s *Server) event(path string, kind int) {
+	_, known := s.known[path]
+	data, err := os.ReadFile(path)
+	switch {
+	case kind == 3 || err != nil:
+		delete(s.known, path)
+	case (known || kind == 1) && filepath.Ext(path) == cmp.Or(s.Ext, ".x"):
+		s.known[path] = string(data)
+	}
+}
+
 // look reads the files of the root.
 func (s *Server) look() {
 	s.known = map[string]string{}
@@ -198,12 +226,16 @@ func (s *Server) push(ctx context.Context, path string, was doc) {
 		return
 	}
 	d := s.docs[path]
+	if s.lies(Idle) && was.text == d.text {
+		return
+	}
 	if s.lies(Stale) && was.version > 0 {
 		d = was
 	}
+	items := s.broken(d.text)
 	send := func() {
-		m := map[string]any{"uri": uriOf(path), "diagnostics": s.broken(d.text)}
-		if !s.lies(Nameless) {
+		m := map[string]any{"uri": uriOf(path), "diagnostics": items}
+		if !s.lies(Nameless) && !s.lies(TSServer) {
 			m["version"] = d.version
 		}
 		_ = s.conn.Notify(ctx, "textDocument/publishDiagnostics", m)
@@ -222,6 +254,9 @@ func (s *Server) broken(text string) []any {
 	out := []any{}
 	for n, line := range strings.Split(text, "\n") {
 		at := strings.Index(line, "BROKEN")
+		if name, ok := strings.CutPrefix(line, "needs "); ok && len(s.places(`\bfunc +`+name+`\b`, false, false)) == 0 {
+			at = 0
+		}
 		if at < 0 {
 			continue
 		}
@@ -282,6 +317,9 @@ func (s *Server) question(ctx context.Context, r *jsonrpc2.Request, p params) {
 	s.mu.Lock()
 	result := s.answer(r.Method, p)
 	s.mu.Unlock()
+	if s.lies(Late) && r.Method == "textDocument/diagnostic" {
+		<-time.After(lateness)
+	}
 	_ = s.conn.Reply(ctx, r.ID, result)
 }
 
@@ -290,11 +328,16 @@ func (s *Server) answer(method string, p params) any {
 	switch method {
 	case "textDocument/diagnostic":
 		return map[string]any{"kind": "full", "items": s.broken(s.docs[path].text)}
+	case "workspace/executeCommand":
+		return s.tsserver(p.Arguments)
 	case "textDocument/documentSymbol":
 		return s.symbols(path, "")
 	case "workspace/symbol":
 		out := []any{}
 		for _, file := range s.files() {
+			if _, open := s.docs[file]; !open && s.lies(Partial) {
+				continue
+			}
 			for _, d := range s.symbols(file, p.Query) {
 				m := d.(map[string]any)
 				out = append(out, map[string]any{
@@ -302,8 +345,20 @@ func (s *Server) answer(method string, p params) any {
 				})
 			}
 		}
+		if s.lies(Missing) && len(out) > 0 {
+			out = out[:len(out)-1]
+		}
 		return out
-	case "callHierarchy/incomingCalls", "callHierarchy/outgoingCalls":
+	case "callHierarchy/incomingCalls":
+		out := []any{}
+		for _, l := range s.places(`\b`+regexp.QuoteMeta(p.Item.Name)+`\(`, s.lies(Partial), s.lies(Missing)) {
+			m := l.(map[string]any)
+			out = append(out, map[string]any{"fromRanges": []any{m["range"]}, "from": map[string]any{
+				"name": "caller", "kind": 12, "uri": m["uri"], "range": m["range"], "selectionRange": m["range"],
+			}})
+		}
+		return out
+	case "callHierarchy/outgoingCalls":
 		return []any{}
 	}
 	word := s.word(path, p.Position.Line, p.Position.Character)
@@ -314,13 +369,35 @@ func (s *Server) answer(method string, p params) any {
 	case "textDocument/hover":
 		return map[string]any{"contents": map[string]any{"kind": "markdown", "value": "```go\nfunc " + word + "\n```"}}
 	case "textDocument/prepareCallHierarchy":
-		return []any{map[string]any{"name": word, "kind": 12, "uri": uriOf(path)}}
+		at := s.span(p.Position.Line, "", 0, 0)
+		return []any{map[string]any{"name": word, "kind": 12, "uri": uriOf(path), "range": at, "selectionRange": at}}
 	case "textDocument/references":
 		return s.places(`\b`+regexp.QuoteMeta(word)+`\b`, s.lies(Partial), s.lies(Missing))
-	case "textDocument/definition", "textDocument/implementation":
+	case "textDocument/definition":
 		return s.places(`\b(?:func|def) +`+regexp.QuoteMeta(word)+`\b`, false, false)
+	case "textDocument/implementation":
+		return s.places(`\b(?:func|def|class .*) +`+regexp.QuoteMeta(word)+`\b`, s.lies(Partial), s.lies(Missing))
 	}
 	return nil
+}
+
+// tsserver answers a request for tsserver.
+func (s *Server) tsserver(arguments []any) any {
+	body := []any{}
+	switch arguments[0] {
+	case "reloadProjects":
+		s.look()
+	case "semanticDiagnosticsSync":
+		path, _ := arguments[1].(map[string]any)["file"].(string)
+		for n, line := range strings.Split(s.text(path), "\n") {
+			if len(s.broken(line)) > 0 {
+				body = append(body, map[string]any{
+					"start": map[string]any{"line": n + 1, "offset": 1}, "text": "undefined: BROKEN", "category": "error",
+				})
+			}
+		}
+	}
+	return map[string]any{"type": "response", "body": body}
 }
 
 // files returns the files that the server knows at this time.

@@ -165,22 +165,49 @@ func (x *question) at(ctx context.Context, p lsp.Position) error {
 		x.out.Text = text
 		return err
 	}
-	nodes, more, err := x.client.Hierarchy(ctx, lsp.Direction(x.q.Direction), x.abs, p, max(x.q.Depth, 1), x.q.Max)
-	for _, n := range nodes {
+	return x.hierarchy(ctx, p)
+}
+
+// hierarchy asks for calls or types. The first level of callers is compared.
+func (x *question) hierarchy(ctx context.Context, p lsp.Position) error {
+	var t lsp.Tree
+	ask := func() (around []lsp.Place, err error) {
+		t, err = x.client.Hierarchy(ctx, lsp.Direction(x.q.Direction), x.abs, p, max(x.q.Depth, 1), x.q.Max)
+		return t.Around, err
+	}
+	var expect expectation
+	if x.q.Ask == workspace.AskCalls && x.q.Direction == "incoming" {
+		expect = x.uses
+	}
+	if _, err := x.compared(ctx, x.nameAt(p), ask, expect); err != nil {
+		return err
+	}
+	deep := false
+	for _, n := range t.Nodes {
 		item := x.item(lsp.Place{Path: n.Path, Line: n.Line}, 0)
 		item.Kind, item.Name, item.Container, item.Depth = n.Kind, n.Name, n.Container, n.Depth
 		for _, site := range n.Sites {
 			item.Sites = append(item.Sites, site+1)
 		}
 		x.out.Items = append(x.out.Items, item)
+		deep = deep || n.Depth > 0
 	}
-	x.out.Left = more
-	return err
+	if deep && expect != nil {
+		x.note("Only the first level of callers was compared with a search")
+	}
+	x.out.Left = t.More
+	return nil
 }
 
 // places asks for definitions or implementations.
 func (x *question) places(ctx context.Context, ask lsp.Ask, p lsp.Position) error {
-	found, err := x.client.Find(ctx, ask, x.abs, p)
+	var expect expectation
+	if ask == lsp.Implementations {
+		expect = func(ctx context.Context, name string) (func([]lsp.Place) []workspace.CodeItem, error) {
+			return x.implementers(ctx, name, p)
+		}
+	}
+	found, err := x.compared(ctx, x.nameAt(p), func() ([]lsp.Place, error) { return x.client.Find(ctx, ask, x.abs, p) }, expect)
 	for _, f := range found {
 		if len(x.out.Items) >= x.q.Max {
 			x.out.Left++
@@ -191,40 +218,17 @@ func (x *question) places(ctx context.Context, ask lsp.Ask, p lsp.Position) erro
 	return err
 }
 
-// references asks for the references, and compares them with the files that have the word. Files
-// that are missing are opened in the server, which is then asked once more.
+// references asks for the references.
 func (x *question) references(ctx context.Context, p lsp.Position) error {
 	ask := lsp.References
 	if x.q.Declaration {
 		ask = lsp.Declared
 	}
-	found, err := x.client.Find(ctx, ask, x.abs, p)
+	x.out.Name = x.nameAt(p)
+	find := func() ([]lsp.Place, error) { return x.client.Find(ctx, ask, x.abs, p) }
+	found, err := x.compared(ctx, x.out.Name, find, x.uses)
 	if err != nil {
 		return err
-	}
-	line, _ := lsp.LineAt(x.text, p.Line)
-	name := wordAt(line, p.Byte)
-	x.out.Name = name
-	also, err := x.missing(ctx, name, found)
-	if err != nil {
-		return err
-	}
-	if len(also) > 0 || x.behind(found) { //control:asked-once-more
-		for _, f := range also[:min(len(also), maxOpened)] {
-			if text, err := (survey{x.h}).source(f.Path); err == nil {
-				_ = x.client.Sync(ctx, path.Join(x.h.cfg.Root, f.Path), text) // fails only if the server is gone
-			}
-		}
-		x.client.Ready(ctx, readyTime)
-		if found, err = x.client.Find(ctx, ask, x.abs, p); err != nil {
-			return err
-		}
-		if also, err = x.missing(ctx, name, found); err != nil {
-			return err
-		}
-	}
-	if x.behind(found) {
-		x.note("The language server %s names lines that are not there: it is behind, and the answer may be wrong", x.v.Name)
 	}
 	left := map[string]int{}
 	for _, f := range found {
@@ -240,45 +244,12 @@ func (x *question) references(ctx context.Context, p lsp.Position) error {
 		x.out.More = append(x.out.More, workspace.FileLeft{Path: file, Count: n})
 	}
 	slices.SortFunc(x.out.More, func(a, b workspace.FileLeft) int { return strings.Compare(a.Path, b.Path) })
-	x.out.Also, x.out.AlsoMore = also[:min(len(also), maxAlso)], max(0, len(also)-maxAlso) //control:incomplete-is-told
 	return nil
 }
 
-// behind reports whether places are in lines that their files do not have.
-func (x *question) behind(found []lsp.Place) bool {
-	return slices.ContainsFunc(found, func(p lsp.Place) bool {
-		rel := x.rel(p.Path)
-		text, err := survey{x.h}.source(rel)
-		return rel != "" && (err != nil || p.Line > bytes.Count(text, []byte("\n")))
-	})
-}
-
-// missing returns the first place of the word in each file of the server's languages that none of
-// found is in.
-func (x *question) missing(ctx context.Context, name string, found []lsp.Place) (out []workspace.CodeItem, err error) {
-	if name == "" {
-		return nil, nil
-	}
-	in := map[string]bool{}
-	for _, f := range found {
-		in[x.rel(f.Path)] = true
-	}
-	matches, err := x.h.search(ctx, workspace.Query{Pattern: `\b` + regexp.QuoteMeta(name) + `\b`, Regex: true, Max: maxMatches})
-	if err != nil {
-		return nil, err
-	}
-	for _, m := range matches.Files {
-		if in[m.Path] || !x.v.Serves(m.Path) {
-			continue
-		}
-		for _, l := range m.Lines {
-			if l.Hit {
-				out = append(out, workspace.CodeItem{Path: m.Path, Line: l.N, Lines: []workspace.MatchLine{l}})
-				break
-			}
-		}
-	}
-	return out, nil
+func (x *question) nameAt(p lsp.Position) string {
+	line, _ := lsp.LineAt(x.text, p.Line)
+	return wordAt(line, p.Byte)
 }
 
 // outline returns the symbols of the file.
@@ -348,8 +319,17 @@ func (s *servers) everywhere(ctx context.Context, q workspace.CodeQuery) (worksp
 // symbols adds symbols by name: exact ones first, then those that contain it.
 func (x *question) symbols(ctx context.Context, client *lsp.Client) error {
 	want := lastName(x.q.Name)
-	list, err := client.Search(ctx, want)
-	if err != nil {
+	var list []lsp.Symbol
+	ask := func() (out []lsp.Place, err error) {
+		list, err = client.Search(ctx, want)
+		for _, s := range list {
+			if lastName(s.Name) == want {
+				out = append(out, lsp.Place{Path: s.Path, Line: s.Line})
+			}
+		}
+		return out, err
+	}
+	if _, err := x.compared(ctx, want, ask, x.definitions); err != nil {
 		return err
 	}
 	container := strings.TrimSuffix(strings.TrimSuffix(x.q.Name, want), ".")

@@ -454,15 +454,19 @@ func (s *servers) refresh(ctx context.Context) error {
 			continue
 		case st == stamp{}:
 			add(rel, lsp.Deleted)
-		case !had:
+		case !had || old == stamp{}: //control:made-again
 			add(rel, lsp.Created)
 		default:
 			add(rel, lsp.Changed)
 		}
 	}
-	for rel := range was {
+	for rel, old := range was {
 		if _, still := now[rel]; !still { // back as in the base, or gone
-			events = append(events, s.eventOf(rel))
+			e := s.eventOf(rel)
+			if old == (stamp{}) && e.Kind == lsp.Changed {
+				e.Kind = lsp.Created
+			}
+			events = append(events, e)
 		}
 	}
 	s.mu.Lock()

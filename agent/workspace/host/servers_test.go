@@ -2,6 +2,7 @@ package host
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"os"
@@ -15,12 +16,15 @@ import (
 	"github.com/handrail-bot/handrail/agent/workspace"
 )
 
-// fakeServer makes this program a language server.
-const fakeServer = "FAKE_LANGUAGE_SERVER"
+// fakeServer makes this program a language server, for files with the extension in fakeFiles.
+const (
+	fakeServer = "FAKE_LANGUAGE_SERVER"
+	fakeFiles  = "FAKE_LANGUAGE_SERVER_FILES"
+)
 
 func TestMain(m *testing.M) {
 	if lies, yes := os.LookupEnv(fakeServer); yes {
-		s := &lsptest.Server{Lies: lies, Ended: func() { os.Exit(3) }}
+		s := &lsptest.Server{Lies: lies, Ext: os.Getenv(fakeFiles), Ended: func() { os.Exit(3) }}
 		s.Serve(struct {
 			io.Reader
 			io.WriteCloser
@@ -30,15 +34,20 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// served is a workspace on some files, with a fake language server for .x files.
+// served is a workspace on some files, with a fake language server for .x files, or those of another
+// extension.
 type served struct {
 	*testing.T
 	*workspace.Workspace
 	dir string
 }
 
-func serve(t *testing.T, lies string, files map[string]string, limits workspace.Limits) served {
+func serve(t *testing.T, lies string, files map[string]string, limits workspace.Limits, exts ...string) served {
 	t.Helper()
+	ext := strings.Join(exts, "")
+	if ext == "" {
+		ext = "x"
+	}
 	dir, base := t.TempDir(), t.TempDir()
 	for name, text := range files {
 		for _, at := range []string{dir, base} {
@@ -52,7 +61,7 @@ func serve(t *testing.T, lies string, files map[string]string, limits workspace.
 	go func() {
 		ended <- Serve(t.Context(), theirs, Config{
 			Root: dir, Base: base, Limits: limits,
-			Env: []string{"PATH=" + os.Getenv("PATH"), fakeServer + "=" + lies},
+			Env: []string{"PATH=" + os.Getenv("PATH"), fakeServer + "=" + lies, fakeFiles + "=." + ext},
 		})
 	}()
 	ws, err := workspace.Connect(t.Context(), workspace.Config{Engine: "test", Conn: ours})
@@ -70,9 +79,9 @@ func serve(t *testing.T, lies string, files map[string]string, limits workspace.
 	}
 	list, err := ws.Languages(t.Context(), []workspace.LanguageServer{
 		{Name: "none", Command: []string{"/nowhere/server"}, Extensions: []string{"y"}},
-		{Name: "fake", Command: []string{self}, Extensions: []string{"x"}},
+		{Name: "fake", Command: []string{self}, Extensions: []string{ext}},
 	})
-	if err != nil || len(list) != 1 || list[0].Server != "fake" || !slices.Equal(list[0].Extensions, []string{".x"}) {
+	if err != nil || len(list) != 1 || list[0].Server != "fake" || !slices.Equal(list[0].Extensions, []string{"." + ext}) {
 		t.Fatalf("languages are %+v, %v", list, err)
 	}
 	return served{t, ws, dir}
@@ -155,6 +164,96 @@ func TestIncompleteAnswers(t *testing.T) {
 	}
 }
 
+// TestIncompleteCallersAndDefinitions: callers, implementations and symbols by name are compared as references are.
+// The outline does not know the language .x, so that Python's is taken.
+func TestIncompleteCallersAndDefinitions(t *testing.T) {
+	files := map[string]string{
+		"a.py": "def hub():\n    pass\n", "b.py": "def b():\n    hub()\n\n    def hub():\n        pass\n",
+		"c.py": "class C:\n    def hub():\n        pass\n    x = hub()\n",
+	}
+	for _, test := range []struct {
+		q           workspace.CodeQuery
+		all, before string // what is found, and without the last one
+	}{
+		{workspace.CodeQuery{Ask: workspace.AskCalls, Direction: "incoming", Path: "a.py", Name: "hub"}, "a.py:1 b.py:2 b.py:4 c.py:2 c.py:4", ""},
+		{workspace.CodeQuery{Ask: workspace.AskImplementations, Path: "a.py", Name: "hub"}, "a.py:1 b.py:4 c.py:2", "a.py:1 b.py:4"},
+		{workspace.CodeQuery{Ask: workspace.AskSymbol, Name: "hub"}, "a.py:1 b.py:4 c.py:2", "a.py:1 b.py:4"},
+		{workspace.CodeQuery{Ask: workspace.AskSymbol, Name: "hub", Path: "b.py"}, "b.py:4", "b.py:4"},
+	} {
+		s := serve(t, lsptest.Partial, files, workspace.Limits{}, "py")
+		if a := s.ask(test.q); placesOf(a.Items) != test.all || len(a.Also) > 0 {
+			t.Errorf("%s: found is %q: %+v", test.q.Ask, placesOf(a.Items), a)
+		}
+		if test.before == "" {
+			continue
+		}
+		s = serve(t, lsptest.Missing, files, workspace.Limits{}, "py")
+		a := s.ask(test.q)
+		also := "c.py:2"
+		if test.q.Path == "b.py" {
+			also = ""
+		}
+		if placesOf(a.Items) != test.before || placesOf(a.Also) != also {
+			t.Errorf("%s: found is %q, missing is %q", test.q.Ask, placesOf(a.Items), placesOf(a.Also))
+		}
+	}
+	one := map[string]string{"a.py": "def hub(): pass\n", "b.py": "hub()\n"}
+	s := serve(t, lsptest.Missing, one, workspace.Limits{}, "py")
+	a := s.ask(workspace.CodeQuery{Ask: workspace.AskCalls, Direction: "incoming", Path: "a.py", Name: "hub"})
+	if placesOf(a.Also) != "b.py:1" {
+		t.Errorf("calls: missing is %q: %+v", placesOf(a.Also), a)
+	}
+}
+
+// TestDerivedTypes: lines that derive from a type are expected among its implementations, and in Go the types
+// with all methods of an interface.
+func TestDerivedTypes(t *testing.T) {
+	for _, test := range []struct {
+		ext, name string
+		files     map[string]string
+		want      string
+	}{
+		{"py", "Shape", map[string]string{
+			"a.py": "class Shape:\n    pass\n", "b.py": "# Shape\nclass Round(Shape):\n    pass\n", "c.py": "x = Shape()\n",
+		}, "b.py:2"},
+		{"ts", "Shape", map[string]string{
+			"a.ts": "export interface Shape { area(): number }\n", "b.ts": "import { Shape } from './a'\nclass R implements Other,Shape {}\n",
+		}, "b.ts:2"},
+		{"go", "Shape", map[string]string{
+			"a.go": "package m\n\ntype Shape interface {\n\tArea() int\n\tName() string\n}\n",
+			"b.go": "package m\n\nfunc (r *Round) Area() int { return 1 }\n\nfunc (r Half) Area() int { return 1 }\n",
+			"c.go": "package m\n\nfunc (r *Round) Name() string { return \"\" }\n",
+		}, "b.go:3"},
+	} {
+		s := serve(t, "", test.files, workspace.Limits{}, test.ext)
+		a := s.ask(workspace.CodeQuery{Ask: workspace.AskImplementations, Path: "a." + test.ext, Name: test.name, Line: 1 + 2*strings.Count(test.ext, "go")})
+		if got := placesOf(a.Also); got != test.want {
+			t.Errorf("%s: missing is %q, want %q: %+v", test.ext, got, test.want, a)
+		}
+	}
+}
+
+// TestComparedInPart: with more lines or files than are compared the answer says so.
+func TestComparedInPart(t *testing.T) {
+	files := map[string]string{"a.x": "func Hub\n", "b.x": strings.Repeat("Hub\n", maxMatches)}
+	s := serve(t, "", files, workspace.Limits{})
+	a := s.ask(workspace.CodeQuery{Ask: workspace.AskReferences, Path: "a.x", Name: "Hub"})
+	want := "Compared were only the first 5000 of 5001 lines with the name, so the answer may be incomplete"
+	if !slices.Contains(a.Notes, want) {
+		t.Errorf("references: %q", a.Notes)
+	}
+	files = map[string]string{}
+	for n := range maxDefining + 1 {
+		files[fmt.Sprintf("m%d.py", n)] = "def hub(): pass\n"
+	}
+	s = serve(t, "", files, workspace.Limits{}, "py")
+	a = s.ask(workspace.CodeQuery{Ask: workspace.AskSymbol, Name: "hub"})
+	want = "Compared were only the first 300 of 301 files with the name, so the answer may be incomplete"
+	if !slices.Contains(a.Notes, want) {
+		t.Errorf("symbols: %q", a.Notes)
+	}
+}
+
 // TestCommandsAreTold: a command makes, changes and removes files, and moves one.
 func TestCommandsAreTold(t *testing.T) {
 	s := serve(t, "", threeFiles, workspace.Limits{})
@@ -172,6 +271,19 @@ func TestCommandsAreTold(t *testing.T) {
 	}
 	if got := placesOf(s.ask(q).Items); got != "a.x:1 d.x:2 d.x:2 e.x:2" {
 		t.Errorf("after a write references are %q", got)
+	}
+	for text, want := range map[string]string{"\n\nHub": "b.x:3", "use Hub": "b.x:1"} { // another text, and that of the base
+		if _, err := s.Workspace.Run(t.Context(), workspace.Command{Line: "rm -f b.x"}, nil); err != nil {
+			t.Fatal(err)
+		}
+		s.ask(q)
+		if _, err := s.Workspace.Run(t.Context(), workspace.Command{Line: "echo '" + text + "' > b.x"}, nil); err != nil {
+			t.Fatal(err)
+		}
+		a := s.ask(q)
+		if got := placesOf(a.Items); got != "a.x:1 "+want+" d.x:2 d.x:2 e.x:2" || len(a.Also) > 0 {
+			t.Errorf("after b.x was made again references are %q", got)
+		}
 	}
 }
 

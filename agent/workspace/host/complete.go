@@ -1,0 +1,271 @@
+package host
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/handrail-bot/handrail/agent/lsp"
+	"github.com/handrail-bot/handrail/agent/workspace"
+	"github.com/handrail-bot/handrail/agent/workspace/outline"
+)
+
+// maxDefining is the maximum number of files with a name whose outlines are compared with an answer.
+const maxDefining = 300
+
+// expectation looks for the places where an answer about a name is expected, by a search. It returns
+// a function that gives those that an answer lacks, one for each file.
+type expectation func(ctx context.Context, name string) (func(found []lsp.Place) []workspace.CodeItem, error)
+
+// compared asks a question across files, and compares the answer with a search. Files that are missing
+// are opened in the server, and those in which the answer names lines without the name; then it is asked
+// once more. What is still missing is told. A nil expectation compares the lines only.
+func (x *question) compared(
+	ctx context.Context, name string, ask func() ([]lsp.Place, error), expect expectation,
+) ([]lsp.Place, error) {
+	found, err := ask()
+	if err != nil {
+		return nil, err
+	}
+	missing := func([]lsp.Place) []workspace.CodeItem { return nil }
+	if expect != nil && name != "" {
+		if missing, err = expect(ctx, name); err != nil {
+			return nil, err
+		}
+	}
+	also := missing(found)
+	open := x.odd(found, name)
+	for _, f := range also[:min(len(also), maxOpened)] {
+		open = append(open, f.Path)
+	}
+	if len(open) > 0 { //control:asked-once-more
+		for _, rel := range open[:min(len(open), 2*maxOpened)] {
+			if text, err := (survey{x.h}).source(rel); err == nil {
+				_ = x.client.Sync(ctx, path.Join(x.h.cfg.Root, rel), text) // fails only if the server is gone
+			}
+		}
+		x.client.Ready(ctx, readyTime)
+		if found, err = ask(); err != nil {
+			return nil, err
+		}
+		also = missing(found)
+	}
+	if len(x.odd(found, "")) > 0 {
+		x.note("The language server %s names lines that are not there: it is behind, and the answer may be wrong", x.v.Name)
+	}
+	also = append(x.out.Also, also...)
+	x.out.AlsoMore += max(0, len(also)-maxAlso)
+	x.out.Also = also[:min(len(also), maxAlso)] //control:incomplete-is-told
+	return found, nil
+}
+
+// odd returns the files in which places are in lines that do not exist, or that lack a name. Names
+// are missing under an alias, too, so that this is no proof of a mistake.
+func (x *question) odd(found []lsp.Place, name string) (out []string) {
+	for _, p := range found {
+		rel := x.rel(p.Path)
+		if rel == "" || slices.Contains(out, rel) {
+			continue
+		}
+		text, err := survey{x.h}.source(rel)
+		line, ok := lsp.LineAt(text, p.Line)
+		if err != nil || !ok || name != "" && !bytes.Contains(line, []byte(name)) {
+			out = append(out, rel)
+		}
+	}
+	return out
+}
+
+// hits returns the lines of the server's files that match a pattern, by file.
+func (x *question) hits(ctx context.Context, pattern string) (out []workspace.FileMatches, err error) {
+	matches, err := x.h.search(ctx, workspace.Query{Pattern: pattern, Regex: true, Max: maxMatches})
+	if err != nil {
+		if ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
+			x.note("The search to compare with took too long, so the answer may be incomplete")
+			return nil, nil
+		}
+		return nil, err
+	}
+	if matches.Left > 0 { //control:limit-is-told
+		x.note("Compared were only the first %d of %d lines with the name, so the answer may be incomplete",
+			maxMatches, maxMatches+matches.Left)
+	}
+	for _, m := range matches.Files {
+		m.Lines = slices.DeleteFunc(m.Lines, func(l workspace.MatchLine) bool { return !l.Hit })
+		if x.v.Serves(m.Path) && len(m.Lines) > 0 && lsp.Within(x.v.root, path.Join(x.h.cfg.Root, m.Path)) {
+			out = append(out, m)
+		}
+	}
+	return out, nil
+}
+
+func word(name string) string { return `\b` + regexp.QuoteMeta(name) + `\b` }
+
+func lineItem(rel string, l workspace.MatchLine) workspace.CodeItem {
+	return workspace.CodeItem{Path: rel, Line: l.N, Lines: []workspace.MatchLine{l}}
+}
+
+// otherFiles returns those of the expected places whose files an answer does not name.
+func (x *question) otherFiles(expected []workspace.CodeItem) func([]lsp.Place) []workspace.CodeItem {
+	return func(found []lsp.Place) (out []workspace.CodeItem) {
+		in := map[string]bool{}
+		for _, f := range found {
+			in[x.rel(f.Path)] = true
+		}
+		for _, e := range expected {
+			if !in[e.Path] {
+				out = append(out, e)
+			}
+		}
+		return out
+	}
+}
+
+// uses expects each file with the word.
+func (x *question) uses(ctx context.Context, name string) (func([]lsp.Place) []workspace.CodeItem, error) {
+	files, err := x.hits(ctx, word(name))
+	var expected []workspace.CodeItem
+	for _, f := range files {
+		expected = append(expected, lineItem(f.Path, f.Lines[0]))
+	}
+	return x.otherFiles(expected), err
+}
+
+// definitions expects each file whose outline defines the name.
+func (x *question) definitions(ctx context.Context, name string) (func([]lsp.Place) []workspace.CodeItem, error) {
+	files, err := x.hits(ctx, word(name))
+	if err != nil {
+		return nil, err
+	}
+	if len(files) > maxDefining { //control:limit-of-outlines-is-told
+		x.note("Compared were only the first %d of %d files with the name, so the answer may be incomplete", maxDefining, len(files))
+		files = files[:maxDefining]
+	}
+	var expected []workspace.CodeItem
+	for _, f := range files {
+		if x.q.Path != "" && x.q.Ask == workspace.AskSymbol && !within(f.Path, x.q.Path) {
+			continue
+		}
+		if l, ok := x.defines(f, name); ok {
+			expected = append(expected, lineItem(f.Path, l))
+		}
+	}
+	return x.otherFiles(expected), nil
+}
+
+// defines returns the line with the definition of a name in a file.
+func (x *question) defines(f workspace.FileMatches, name string) (workspace.MatchLine, bool) {
+	text, err := survey{x.h}.source(f.Path)
+	if err != nil {
+		return workspace.MatchLine{}, false
+	}
+	defs, _, _ := outline.Of(f.Path, text)
+	for _, d := range defs {
+		if lastName(d.Name) == name {
+			for _, l := range f.Lines {
+				if l.N == d.Line {
+					return l, true
+				}
+			}
+		}
+	}
+	return workspace.MatchLine{}, false
+}
+
+// implementers expects, for a method, each file that defines one of its name; for a type, each with a
+// line that derives from it; and for an interface of Go each type with all its methods.
+func (x *question) implementers(
+	ctx context.Context, name string, p lsp.Position,
+) (func([]lsp.Place) []workspace.CodeItem, error) {
+	if path.Ext(x.abs) == ".go" {
+		if methods := methodsOf(x.text, name); len(methods) > 0 {
+			return x.goImplementers(ctx, methods)
+		}
+		return x.definitions(ctx, name)
+	}
+	defs, _, _ := outline.Of(x.abs, x.text)
+	isType := slices.ContainsFunc(defs, func(d outline.Def) bool {
+		return d.Line == p.Line+1 && lastName(d.Name) == name && d.IsType()
+	})
+	if !isType {
+		return x.definitions(ctx, name)
+	}
+	const derive = `\b(?:implements|extends|impl|class|struct|record|enum|interface|object|trait)\b.*\W`
+	files, err := x.hits(ctx, derive+regexp.QuoteMeta(name)+`\b`)
+	self := x.rel(x.abs)
+	var expected []workspace.CodeItem
+	for _, f := range files {
+		if f.Path != self || f.Lines[0].N != p.Line+1 || len(f.Lines) > 1 { // more than the type itself
+			expected = append(expected, lineItem(f.Path, f.Lines[len(f.Lines)-1]))
+		}
+	}
+	return x.otherFiles(expected), err
+}
+
+// methodsOf returns the methods of an interface of Go; none if the name is no interface.
+func methodsOf(text []byte, name string) (out []string) {
+	file, err := parser.ParseFile(token.NewFileSet(), "", text, parser.SkipObjectResolution)
+	if err != nil && file == nil {
+		return nil
+	}
+	ast.Inspect(file, func(n ast.Node) bool {
+		spec, ok := n.(*ast.TypeSpec)
+		if !ok || spec.Name.Name != name {
+			return true
+		}
+		if t, ok := spec.Type.(*ast.InterfaceType); ok {
+			for _, m := range t.Methods.List {
+				for _, id := range m.Names {
+					out = append(out, id.Name)
+				}
+			}
+		}
+		return false
+	})
+	return out
+}
+
+// goImplementers expects the receivers that have all methods.
+func (x *question) goImplementers(ctx context.Context, methods []string) (func([]lsp.Place) []workspace.CodeItem, error) {
+	pattern := `^func \((?:\w+ )?\*?\w+(?:\[[^\]]*\])?\) (?:` + strings.Join(methods, "|") + `)\(`
+	files, err := x.hits(ctx, pattern)
+	if err != nil {
+		return nil, err
+	}
+	type receiver struct{ dir, name string }
+	has, first, order := map[receiver]int{}, map[receiver]workspace.CodeItem{}, []receiver{}
+	re := regexp.MustCompile(`^func \((?:\w+ )?\*?(\w+)`)
+	for _, f := range files {
+		for _, l := range f.Lines {
+			m := re.FindStringSubmatch(l.Text)
+			if m == nil {
+				continue
+			}
+			r := receiver{path.Dir(f.Path), m[1]}
+			if has[r]++; has[r] == 1 {
+				first[r], order = lineItem(f.Path, l), append(order, r)
+			}
+		}
+	}
+	return func(found []lsp.Place) (out []workspace.CodeItem) {
+		for _, r := range order {
+			named := slices.ContainsFunc(found, func(p lsp.Place) bool {
+				rel := x.rel(p.Path)
+				text, err := survey{x.h}.source(rel)
+				line, ok := lsp.LineAt(text, p.Line)
+				return path.Dir(rel) == r.dir && err == nil && ok && regexp.MustCompile(word(r.name)).Match(line)
+			})
+			if has[r] >= len(methods) && !named {
+				out = append(out, first[r])
+			}
+		}
+		return out
+	}, nil
+}

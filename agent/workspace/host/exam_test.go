@@ -1,0 +1,400 @@
+package host
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"go/ast"
+	"go/importer"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/handrail-bot/handrail/agent/lsp"
+	"github.com/handrail-bot/handrail/agent/workspace"
+)
+
+var examAt = flag.String("lsp.exam", "", "directory with the projects of the exam in Python and TypeScript, see make lsp-exam")
+
+// TestExam asks for the references of the 200 most used definitions of real projects. No answer may be wrong
+// without being marked. What is right is known from the type checkers of Go and tsc; for Python, from the server
+// itself after it was given all files.
+func TestExam(t *testing.T) {
+	rows := []string{"| project | server | lines | definitions | right | marked, right | marked, not right | wrong | per answer | memory |",
+		"|---|---|---|---|---|---|---|---|---|---|"}
+	for _, test := range []struct {
+		project, server, ext string
+		make                 func(t *testing.T) string
+		uses                 func(t testing.TB, dir string) []symbol
+	}{
+		{"go-toml", "gopls", ".go", func(t *testing.T) string { return copyModule(t, "github.com/pelletier/go-toml/v2") }, goUses},
+		{"mvdan/sh", "gopls", ".go", func(t *testing.T) string { return copyModule(t, "mvdan.cc/sh/v3") }, goUses},
+		{"rxjs", "typescript-language-server", ".ts", rxjs, scriptUses},
+		{"rxjs", "vtsls", ".ts", rxjs, scriptUses},
+		{"click", "basedpyright-langserver", ".py", func(t *testing.T) string {
+			return copyTree(t, filepath.Join(*examAt, "py"), func(rel string) bool { return strings.HasPrefix(rel, "click/") })
+		}, pythonUses},
+	} {
+		t.Run(test.project+" "+test.server, func(t *testing.T) {
+			if test.ext != ".go" && *examAt == "" {
+				t.Skip("without -lsp.exam")
+			}
+			needServer(t, test.server)
+			dir := test.make(t)
+			all := test.uses(t, dir)
+			slices.SortStableFunc(all, func(a, b symbol) int {
+				return cmp.Or(-cmp.Compare(len(a.Uses), len(b.Uses)), cmp.Compare(a.File, b.File), a.Line-b.Line)
+			})
+			all = all[:min(len(all), 200)]
+			ws := realServers(t, dir, test.server)
+			var right, over, told, wrong int
+			began := time.Now()
+			for _, s := range all {
+				a, err := ws.Code(t.Context(), workspace.CodeQuery{
+					Ask: workspace.AskReferences, Path: s.File, Line: s.Line, Character: s.Column, Declaration: true, Max: 10_000,
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				slices.Sort(s.Uses)
+				switch got := linesOf(a); {
+				case slices.Equal(got, s.Uses) && marked(a):
+					over++
+				case slices.Equal(got, s.Uses):
+					right++
+				case marked(a):
+					told++
+				default:
+					wrong++
+					t.Errorf("%s in %s:%d: %s", s.Name, s.File, s.Line, differ(got, s.Uses))
+				}
+			}
+			took := time.Since(began) / time.Duration(max(len(all), 1))
+			rows = append(rows, fmt.Sprintf("| %s | %s | %d | %d | %d | %d | %d | %d | %d ms | %d MB |", test.project, test.server,
+				linesBelow(t, dir, test.ext), len(all), right, over, told, wrong, took.Milliseconds(), childMemory(t)>>10))
+			if len(all) < 100 || right+over < len(all)/2 {
+				t.Errorf("of %d definitions only %d answers are right", len(all), right+over)
+			}
+		})
+	}
+	t.Log("\n" + strings.Join(rows, "\n"))
+}
+
+// differ tells the places that are too many, and those that are missing.
+func differ(got, want []string) string {
+	without := func(list, others []string) []string {
+		return slices.DeleteFunc(slices.Clone(list), func(s string) bool { return slices.Contains(others, s) })
+	}
+	return fmt.Sprintf("too many are %q, missing are %q", without(got, want), without(want, got))
+}
+
+func linesBelow(t testing.TB, dir, ext string) (n int) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
+		if err != nil || filepath.Ext(p) != ext {
+			return err
+		}
+		data, err := os.ReadFile(p)
+		n += bytes.Count(data, []byte("\n"))
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// childMemory returns the resident memory of all processes below this one, in KiB.
+func childMemory(t testing.TB) (sum int) {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), "ps", "-A", "-o", "pid=,ppid=,rss=").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	below := map[string]bool{strconv.Itoa(os.Getpid()): true}
+	var list [][]string
+	for line := range strings.Lines(string(out)) {
+		list = append(list, strings.Fields(line))
+	}
+	for again := true; again; {
+		again = false
+		for _, f := range list {
+			if len(f) == 3 && below[f[1]] && !below[f[0]] {
+				below[f[0]], again = true, true
+				rss, _ := strconv.Atoi(f[2])
+				sum += rss
+			}
+		}
+	}
+	return sum
+}
+
+func rxjs(t *testing.T) string {
+	from := filepath.Join(*examAt, "ts", "node_modules", "rxjs", "src")
+	dir := copyTree(t, from, func(rel string) bool { return strings.HasSuffix(rel, ".ts") })
+	config := `{"compilerOptions": {"strict": true, "target": "es2018", "module": "esnext", "moduleResolution": "node",
+		"lib": ["es2018", "dom"], "types": []}, "include": ["**/*.ts"]}`
+	if err := os.WriteFile(filepath.Join(dir, "tsconfig.json"), []byte(config), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// scriptUses asks the type checker of tsc.
+func scriptUses(t testing.TB, dir string) (all []symbol) {
+	t.Helper()
+	bin, err := exec.LookPath("tsc")
+	if err == nil {
+		bin, err = filepath.EvalSymlinks(bin)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	node := exec.CommandContext(t.Context(), "node", "testdata/uses.cjs", filepath.Join(filepath.Dir(bin), "..", "lib", "typescript.js"), dir)
+	node.Stderr = os.Stderr
+	out, err := node.Output()
+	if err == nil {
+		err = json.Unmarshal(out, &all)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// serverPipes are both ends of a program.
+type serverPipes struct {
+	io.Reader
+	io.WriteCloser
+}
+
+// rawServer starts a server without a workspace.
+func rawServer(t testing.TB, dir, program string) *lsp.Client {
+	t.Helper()
+	known := lsp.Known()
+	k := known[slices.IndexFunc(known, func(k lsp.Server) bool { return k.Argv[0] == program })]
+	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), k.Argv[0], k.Argv[1:]...)
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), append(k.Env, "GOFLAGS=-mod=mod", "GOWORK=off")...)
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	c, err := lsp.Start(t.Context(), serverPipes{bufio.NewReader(out), in}, lsp.Config{Root: dir, Server: k})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	return c
+}
+
+// pythonUses asks a server that was given all files. Asked are functions and classes at the beginning of a line.
+func pythonUses(t testing.TB, dir string) (all []symbol) {
+	t.Helper()
+	c := rawServer(t, dir, "basedpyright-langserver")
+	err := filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
+		if err != nil || filepath.Ext(p) != ".py" {
+			return err
+		}
+		text, err := os.ReadFile(p)
+		rel, _ := filepath.Rel(dir, p)
+		for n, line := range strings.Split(string(text), "\n") {
+			for _, keyword := range []string{"def ", "class "} {
+				if rest, ok := strings.CutPrefix(line, keyword); ok {
+					all = append(all, symbol{File: rel, Line: n + 1, Column: len(keyword) + 1, Name: strings.FieldsFunc(rest, func(r rune) bool {
+						return strings.ContainsRune("(:", r)
+					})[0]})
+				}
+			}
+		}
+		return errors.Join(err, c.Sync(t.Context(), p, text))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Ready(t.Context(), time.Minute)
+	for i := range all {
+		at := lsp.Position{Line: all[i].Line - 1, Byte: all[i].Column - 1}
+		for range 2 { // the first answer warms
+			places, err := c.Find(t.Context(), lsp.Declared, filepath.Join(dir, all[i].File), at)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all[i].Uses = nil
+			for _, p := range places {
+				rel, _ := filepath.Rel(dir, p.Path)
+				all[i].Uses = append(all[i].Uses, fmt.Sprintf("%s:%d", rel, p.Line+1))
+			}
+		}
+		slices.Sort(all[i].Uses)
+		all[i].Uses = slices.Compact(all[i].Uses)
+	}
+	return all
+}
+
+// copyTree copies the files of a directory that keep takes.
+func copyTree(t testing.TB, from string, keep func(rel string) bool) string {
+	t.Helper()
+	to := t.TempDir()
+	err := filepath.WalkDir(from, func(p string, d fs.DirEntry, err error) error {
+		rel, _ := filepath.Rel(from, p)
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && (d.Name() == "testdata" || d.Name() == "benchmark" || d.Name() == "node_modules"):
+			return filepath.SkipDir
+		case d.IsDir():
+			return os.MkdirAll(filepath.Join(to, rel), 0o755)
+		case !keep(rel):
+			return nil
+		}
+		data, err := os.ReadFile(p)
+		if err == nil {
+			err = os.WriteFile(filepath.Join(to, rel), data, 0o644)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return to
+}
+
+// copyModule copies the Go files of a module of the module cache, without tests.
+func copyModule(t testing.TB, name string) string {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", name).Output()
+	if err != nil || len(bytes.TrimSpace(out)) == 0 {
+		t.Fatalf("%s is not in the module cache: %v", name, err)
+	}
+	return copyTree(t, string(bytes.TrimSpace(out)), func(rel string) bool {
+		return strings.HasSuffix(rel, ".go") && !strings.HasSuffix(rel, "_test.go") || rel == "go.mod" || rel == "go.sum"
+	})
+}
+
+// symbol is a definition with the lines that name it, as "file:line". Line and column are 1-based.
+type symbol struct {
+	File   string   `json:"file"`
+	Line   int      `json:"line"`
+	Column int      `json:"column"`
+	Name   string   `json:"name"`
+	Uses   []string `json:"uses"`
+}
+
+// goUses returns the package-level definitions and methods of a module with all their uses.
+func goUses(t testing.TB, dir string) []symbol {
+	t.Helper()
+	list := exec.CommandContext(t.Context(), "go", "list", "-export", "-deps", "-json=ImportPath,Dir,Export,GoFiles,Standard", "./...")
+	list.Dir = dir
+	list.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off")
+	out, err := list.Output()
+	if err != nil {
+		t.Fatalf("list packages: %v", err)
+	}
+	type pkg struct {
+		ImportPath, Dir, Export string
+		GoFiles                 []string
+		Standard                bool
+	}
+	var own []pkg
+	exports := map[string]string{}
+	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p pkg
+		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		exports[p.ImportPath] = p.Export
+		if !p.Standard && strings.HasPrefix(p.Dir, dir) {
+			own = append(own, p)
+		}
+	}
+	found, uses := map[string]*symbol{}, map[string]map[string]bool{}
+	fset := token.NewFileSet()
+	load := importer.ForCompiler(fset, "gc", func(path string) (io.ReadCloser, error) { return os.Open(exports[path]) })
+	for _, p := range own {
+		var files []*ast.File
+		for _, name := range p.GoFiles {
+			f, err := parser.ParseFile(fset, filepath.Join(p.Dir, name), nil, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			files = append(files, f)
+		}
+		info := types.Info{Defs: map[*ast.Ident]types.Object{}, Uses: map[*ast.Ident]types.Object{}}
+		conf := types.Config{Importer: load}
+		checked, err := conf.Check(p.ImportPath, fset, files, &info)
+		if err != nil {
+			t.Fatal(err)
+		}
+		note := func(id *ast.Ident, obj types.Object) {
+			if obj == nil || obj.Pkg() == nil {
+				return
+			}
+			if fn, ok := obj.(*types.Func); ok {
+				obj = fn.Origin()
+			}
+			if v, ok := obj.(*types.Var); ok {
+				if v.IsField() {
+					return // embedded fields are types, too
+				}
+			}
+			at := fset.Position(obj.Pos())
+			rel, err := filepath.Rel(dir, at.Filename)
+			if err != nil || strings.HasPrefix(rel, "..") {
+				return
+			}
+			key := fmt.Sprintf("%s:%d:%s", rel, at.Line, obj.Name())
+			if found[key] == nil {
+				found[key], uses[key] = &symbol{File: rel, Line: at.Line, Name: obj.Name()}, map[string]bool{}
+			}
+			use := fset.Position(id.Pos())
+			rel, _ = filepath.Rel(dir, use.Filename)
+			uses[key][fmt.Sprintf("%s:%d", rel, use.Line)] = true
+			if obj.Parent() == checked.Scope() && info.Defs[id] != nil {
+				found[key].Column = use.Column
+			}
+		}
+		for id, obj := range info.Defs {
+			note(id, obj)
+		}
+		for id, obj := range info.Uses {
+			note(id, obj)
+		}
+	}
+	var all []symbol
+	for _, key := range slices.Sorted(maps.Keys(found)) {
+		if found[key].Column > 0 {
+			found[key].Uses = slices.Sorted(maps.Keys(uses[key]))
+			all = append(all, *found[key])
+		}
+	}
+	return all
+}
