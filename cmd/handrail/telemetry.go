@@ -73,7 +73,6 @@ func (s *server) startMetrics() error {
 	}
 	measure := s.metrics.Read(telemetry.Sources{
 		Sessions:   s.store.Sessions,
-		Pages:      s.store.Logs.Page,
 		Wakes:      s.store.Wakes,
 		Deliveries: func() map[string]int { by, _ := s.told.numbers(); return by },
 		Writes:     s.app.Waiting,
