@@ -14,7 +14,7 @@ mkdirSync(out, { recursive: true });
 
 const browser = await chromium.launch({ executablePath: program, args: ["--no-sandbox"] });
 const problems = [];
-const pages = { sessions: "/", session: "/s/sample", approvals: "/approvals", configuration: "/page/configuration", difference: "/s/sample/diff", hostile: "/s/hostile?after=0", missing: "/s/none" };
+const pages = { sessions: "/", session: "/s/sample", steps: "/s/steps", approvals: "/approvals", configuration: "/page/configuration", difference: "/s/sample/diff", hostile: "/s/hostile?after=0", missing: "/s/none" };
 
 async function context(options) {
   const c = await browser.newContext(options);
