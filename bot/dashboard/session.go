@@ -41,7 +41,7 @@ type sideData struct {
 	Todo                   []session.Todo
 	Files                  []session.FileChange
 	Steps                  []stepView
-	Runs, Over, May        bool
+	Retry, Over, May       bool
 	Local                  bool // a session of the command line: it can be stopped and answered
 	Nonce                  string
 }
@@ -243,7 +243,7 @@ func (s *Server) sideOf(x *store.Session, state *present, may bool) sideData {
 		Nonce:  rand.Text(),
 		Local:  s.cfg.Local,
 		Over:   phase.Over(),
-		Runs:   !phase.Over() && !phase.Waits(),
+		Retry:  !s.cfg.Local && state.Over() && !state.Finished(),
 	}
 	for _, a := range state.Open() {
 		d.Asked = append(d.Asked, askOf(x.ID, a, may))

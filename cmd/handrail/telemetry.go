@@ -63,7 +63,7 @@ func (s *server) measured(name string) (llm.Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	return telemetry.Model(m, s.metrics, s.traces), nil
+	return telemetry.Model(m, s.metrics, s.traces, &s.speeds), nil
 }
 
 // startMetrics serves /metrics, if it is configured.

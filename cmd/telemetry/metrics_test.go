@@ -134,7 +134,7 @@ func full(t *testing.T) *Metrics {
 	if _, err := m.Transport(answering{}).RoundTrip(httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/repos/owner/repo", nil)); err != nil {
 		t.Fatal(err)
 	}
-	for range Model(spoken{}, m, nil).Stream(t.Context(), llm.Request{Messages: []llm.Message{{Content: "words"}}}) {
+	for range Model(spoken{}, m, nil, nil).Stream(t.Context(), llm.Request{Messages: []llm.Message{{Content: "words"}}}) {
 		continue
 	}
 	measured, stop := context.WithCancel(t.Context())
@@ -205,6 +205,7 @@ func TestCounts(t *testing.T) {
 		`handrail_errors_total{class="timeout"} 0`,
 		`handrail_call_repairs_total{dialect="native"} 1`,
 		`handrail_sessions_ended_total{status="done"} 1`,
+		`handrail_sessions_ended_total{status="failed"} 0`,
 		`handrail_tokens_total{kind="prompt",model="m"} 7`,
 		`handrail_tokens_total{kind="answer",model="m"} 2`,
 		`handrail_tokens_total{kind="cached",model="m"} 5`,
@@ -366,7 +367,7 @@ func TestOffMeasuresNothing(t *testing.T) {
 	if next := (answering{}); m.Transport(next) != next {
 		t.Error("the transport is another one")
 	}
-	if Model(spoken{}, m, tr) != (spoken{}) {
+	if Model(spoken{}, m, tr, nil) != (spoken{}) {
 		t.Error("the model is another one")
 	}
 	if _, log, end := tr.Run(t.Context(), session.Task{}, discarded{}); log != (discarded{}) {

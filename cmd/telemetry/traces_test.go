@@ -88,7 +88,7 @@ func runs(t *testing.T, tr *Traces) *kept {
 	play := func(out session.Outcome, fail error, events ...*session.Event) {
 		ctx, log, end := tr.Run(t.Context(), task, k)
 		ask := llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Content: "the question with token-x"}}, MaxTokens: 100}
-		for range Model(spoken{}, nil, tr).Stream(ctx, ask) {
+		for range Model(spoken{}, nil, tr, nil).Stream(ctx, ask) {
 			continue
 		}
 		for _, e := range events {
@@ -300,10 +300,10 @@ func TestFailedAnswer(t *testing.T) {
 	c := telemetrytest.New(t)
 	tr, _ := tracesTo(t, c.URL, nil)
 	ctx, _, end := tr.Run(t.Context(), session.Task{Session: "s1"}, &kept{})
-	for range Model(busy{}, nil, tr).Stream(ctx, llm.Request{}) {
+	for range Model(busy{}, nil, tr, nil).Stream(ctx, llm.Request{}) {
 		continue
 	}
-	for range Model(busy{}, nil, tr).Stream(t.Context(), llm.Request{}) { // outside of a run
+	for range Model(busy{}, nil, tr, nil).Stream(t.Context(), llm.Request{}) { // outside of a run
 		continue
 	}
 	end(session.Outcome{}, errors.New("words of an error"))
@@ -359,7 +359,7 @@ func TestBadCollectors(t *testing.T) {
 			ctx, _, end := tr.Run(t.Context(), task, &kept{})
 			_, events, _ := tr.Run(ctx, task, &kept{})
 			for range 5000 { // more than the queue has room for
-				for range Model(spoken{}, nil, tr).Stream(ctx, llm.Request{}) {
+				for range Model(spoken{}, nil, tr, nil).Stream(ctx, llm.Request{}) {
 					continue
 				}
 			}
