@@ -7,7 +7,7 @@ QUIET = | grep --line-buffered -v -e '^=== ' -e '^ok ' -e '^PASS' -e '^ *--- PAS
 # Memory is given for time: the processes are many and short.
 CRASH = GOGC=400 $(GO) test ./cmd/handrail -count=1 -run '^TestCrash$$' -v
 
-.PHONY: build test race lsp lsp-servers lsp-exam workflows release-check vuln mutations bench bench-short bench-large bench-prefix crash-short crash crash-action disk load hostile programs judge stale stale-diffs edits outline-judge orders ladder long pictures first-hour models models-bad review-eval shape bad-github mcp dashboard-shots
+.PHONY: build test race lsp lsp-servers lsp-exam workflows release-check vuln mutations bench bench-short bench-large bench-prefix crash-short crash crash-action disk load hostile programs judge stale stale-diffs edits outline-judge orders ladder long pictures first-hour models models-bad review-eval shape bad-github mcp dashboard-shots promtool viewers
 
 build:
 	CGO_ENABLED=0 $(GO) build -trimpath -o handrail ./cmd/handrail
@@ -202,3 +202,13 @@ shape:
 # is the browser.
 dashboard-shots:
 	@$(GO) test ./bot/dashboard -count=1 -run '^TestBrowser$$' -v -timeout 10m -args -dashboard.modules='$(abspath $(MODULES))' -dashboard.out='$(abspath $(OUT))' $(QUIET)
+
+# The alerts and the board with Prometheus' own tool. PROMTOOL is its path: that of Debian's
+# package prometheus, or of `go install github.com/prometheus/prometheus/cmd/promtool@v0.316.0`.
+PROMTOOL ?= promtool
+promtool:
+	@$(GO) test ./cmd/telemetry -count=1 -run '^TestPromtool$$' -v -args -telemetry.promtool='$(PROMTOOL)' $(QUIET)
+
+# 500 viewers of a busy session: processor and memory beside none.
+viewers:
+	@$(GO) test ./bot/dashboard -count=1 -run '^TestManyViewers$$' -v -timeout 10m -args -dashboard.viewers=500 $(QUIET)

@@ -60,6 +60,7 @@ type CallState struct {
 // Request is a request to the user: for an approval or an answer.
 type Request struct {
 	Asked
+	At       time.Time
 	Turn     int       // the session's turn at the time of the request
 	Answer   *Resolved // the last settling answer
 	Settled  time.Time // time of that answer
@@ -209,11 +210,11 @@ func (c *Calls) addAnswer(turn int, p *Answer) {
 	}
 }
 
-func (c *Calls) ask(turn int, p *Asked) {
+func (c *Calls) ask(at time.Time, turn int, p *Asked) {
 	if p.Tool == PublishTool {
 		c.Publish = c.add(&CallState{Call: Call{ID: p.Call, Name: PublishTool}, Turn: turn})
 	}
-	r := &Request{Asked: *p, Turn: turn, Approval: policy.OpenApproval(p.ID, p.Digest, p.Deadline)}
+	r := &Request{Asked: *p, At: at, Turn: turn, Approval: policy.OpenApproval(p.ID, p.Digest, p.Deadline)}
 	c.Requests = append(c.Requests, r)
 	if p.Kind != AskPlan {
 		c.call(p.Call).Request = r

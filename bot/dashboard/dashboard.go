@@ -12,7 +12,8 @@
 //	list.go       the sessions, and the approvals that the viewer may answer
 //	session.go    one session
 //	story.go      an event as an item of the story
-//	edit.go       a call, and an edit as a diff
+//	edit.go       a call, and an edit as a diff in colours
+//	steps.go      the checkpoints that a command can take back
 //	summary.go    the state of a session, in bounded memory
 //	feed.go       the events of a session for all its viewers
 //	stream.go     a viewer's stream

@@ -35,18 +35,22 @@ type feed struct {
 	sides   int       // number of the state
 	live    []byte    // text that still grows
 	lives   int
+	next    []byte // the text by now
+	liveAt  time.Time
+	later   *time.Timer // shows next
 }
 
-// piece is a rendered event.
+// piece is the message of an event.
 type piece struct {
-	seq  int64
-	html []byte
+	seq     int64
+	message []byte
 }
 
 const (
 	maxRing      = 512     // events in a ring
 	maxRingBytes = 1 << 20 // and their size
 	maxSideRate  = 500 * time.Millisecond
+	maxLiveRate  = 250 * time.Millisecond
 )
 
 // join returns the feed of a session, and a function that leaves it.
@@ -135,13 +139,12 @@ func (s *Server) advance(ctx context.Context, f *feed, told *story) (grew bool, 
 }
 
 // piece renders an event. Its HTML is empty if the event shows nothing.
-func (s *Server) piece(id string, told *story, e session.Event) (piece, error) {
-	it, ok := told.item(e)
-	if !ok {
-		return piece{seq: e.Seq}, nil
+func (s *Server) piece(id string, told *story, e session.Event) (p piece, err error) {
+	var html []byte
+	if it, ok := told.item(e); ok {
+		html, err = s.html("item", itemView{id, it})
 	}
-	html, err := s.html("item", itemView{id, it})
-	return piece{e.Seq, html}, err
+	return piece{e.Seq, eventOf("item", e.Seq, html)}, err
 }
 
 // push adds pieces to the ring, and drops the oldest ones beyond its limits.
@@ -149,13 +152,13 @@ func (f *feed) push(list []piece) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, p := range list {
-		f.ring, f.bytes, f.seq = append(f.ring, p), f.bytes+len(p.html), p.seq
+		f.ring, f.bytes, f.seq = append(f.ring, p), f.bytes+len(p.message), p.seq
 	}
 	for len(f.ring) > maxRing || f.bytes > maxRingBytes && len(f.ring) > 1 { //control:dashboard-ring
-		f.bytes, f.from = f.bytes-len(f.ring[0].html), f.ring[0].seq
+		f.bytes, f.from = f.bytes-len(f.ring[0].message), f.ring[0].seq
 		f.ring = f.ring[1:]
 	}
-	f.live = nil
+	f.next, f.live = nil, eventOf("live", 0, nil)
 	f.lives++
 	f.tell()
 }
@@ -180,9 +183,11 @@ func (s *Server) restate(ctx context.Context, f *feed) error {
 	sides := [2]sideData{s.sideOf(x, state, false), s.sideOf(x, state, true)}
 	done()
 	for i, d := range sides {
-		if now[i], err = s.html("side", d.steady()); err != nil {
+		html, err := s.html("side", d.steady())
+		if err != nil {
 			return err
 		}
+		now[i] = eventOf("state", 0, html)
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -224,13 +229,36 @@ func (s *Server) Live(id string, l Live) {
 	if text == "" {
 		text = l.Thinking
 	}
-	data := liveData(line(l.Title, 120), lastPart(text))
+	f.grow(liveData(line(l.Title, 120), lastPart(text)))
+}
+
+// grow shows a text that still grows: at once, or when the last one was shown for a moment,
+// since each time costs a message to each viewer.
+func (f *feed) grow(data []byte) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if bytes.Equal(data, f.live) {
+	if bytes.Equal(data, f.next) {
 		return
 	}
-	f.live = data
+	f.next = data
+	switch wait := maxLiveRate - time.Since(f.liveAt); {
+	case f.later != nil:
+	case wait <= 0:
+		f.showNext()
+	default:
+		f.later = time.AfterFunc(wait, func() {
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			if f.later = nil; f.next != nil {
+				f.showNext()
+			}
+		})
+	}
+}
+
+// showNext tells the viewers the text by now. The caller holds the lock.
+func (f *feed) showNext() {
+	f.live, f.liveAt = eventOf("live", 0, f.next), time.Now()
 	f.lives++
 	f.tell()
 }

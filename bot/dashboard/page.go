@@ -27,7 +27,7 @@ var templates = sync.OnceValues(func() (*template.Template, error) {
 		"mark":   func(s session.TodoStatus) string { return line(string(s), 20) },
 		"count":  count,
 		"plural": plural,
-		"plain":  isPlainPath,
+		"word":   word,
 		"page":   func(after int64) int64 { return (after - 1) / storyPage * storyPage },
 	}).ParseFS(assets, "assets/*.html")
 })

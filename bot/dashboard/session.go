@@ -41,7 +41,7 @@ type sideData struct {
 	Todo                   []session.Todo
 	Files                  []session.FileChange
 	Steps                  []stepView
-	Runs, Over, May        bool
+	Retry, Over, May       bool
 	Local                  bool // a session of the command line: it can be stopped and answered
 	Nonce                  string
 }
@@ -52,7 +52,11 @@ type stepView struct {
 	Commit string
 	Kept   bool
 	Note   string
-	Back   int // undo commands take back this many steps
+	Undone bool
+	Undo   int    // number for a command that undoes this step, and the later ones; 0 means none
+	Redo   int    // likewise for one that redoes
+	Keep   string // files for a command that keeps them; "" means none
+	Files  []session.FileChange
 }
 
 // askView is an open request.
@@ -212,10 +216,11 @@ func (s *Server) side(ctx context.Context, v viewer, x *store.Session, d *sessio
 const (
 	maxSteps = 50 // checkpoints shown
 	maxFiles = 100
+	maxKeep  = 12 // files in one command
 )
 
 // sideOf describes the present state of a session.
-func (s *Server) sideOf(x *store.Session, state *session.State, may bool) sideData {
+func (s *Server) sideOf(x *store.Session, state *present, may bool) sideData {
 	at := s.rowOf(x)
 	phase := state.Phase
 	if x.State == session.PhaseWaitingModel || x.State == session.PhaseWaitingGitHub ||
@@ -238,21 +243,29 @@ func (s *Server) sideOf(x *store.Session, state *session.State, may bool) sideDa
 		Nonce:  rand.Text(),
 		Local:  s.cfg.Local,
 		Over:   phase.Over(),
-		Runs:   !phase.Over() && !phase.Waits(),
+		Retry:  !s.cfg.Local && state.Over() && !state.Finished(),
 	}
 	for _, a := range state.Open() {
 		d.Asked = append(d.Asked, askOf(x.ID, a, may))
 	}
+	steps := state.steps()
 	n := len(state.Checkpoints)
 	for i := n - 1; i >= max(0, n-maxSteps); i-- {
 		c := state.Checkpoints[i]
-		d.Steps = append(d.Steps, stepView{
+		step := stepView{
 			N:      i + 1,
 			Commit: short(c.Commit),
 			Note:   string(c.TookBack),
 			Kept:   c.Commit == state.Kept,
-			Back:   n - i,
-		})
+			Undo:   steps[i].undo,
+			Redo:   steps[i].redo,
+			Undone: steps[i].undone,
+			Files:  slices.Clone(c.Files[:min(len(c.Files), maxFiles)]),
+		}
+		if paths := plainPaths(c.Files); step.Undo > 0 && len(paths) <= maxKeep {
+			step.Keep = strings.Join(paths, " ")
+		}
+		d.Steps = append(d.Steps, step)
 	}
 	return d
 }
@@ -278,6 +291,7 @@ func (s *Server) diffPage(w http.ResponseWriter, r *http.Request, v viewer) erro
 		return err
 	}
 	lines := diffLines(neutral(text))
+	colour("", lines)
 	return s.page(w, v, title, "diff", struct {
 		Session, Title string
 		Lines          []diffLine

@@ -27,6 +27,7 @@ func TestBrowser(t *testing.T) {
 	w := newWorld()
 	w.sample()
 	w.others()
+	w.past("steps", "a", "b", "undo", "c")
 	w.hostile(400)
 	w.add(w.row("growing", "team/app#20", session.PhaseRunning, time.Second),
 		session.NewEvent(session.TypeOpened, 0, session.Opened{Task: session.Task{Session: "growing", Text: "Grow.", Requester: "kim", Mode: "code"}}))

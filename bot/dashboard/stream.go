@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -161,22 +162,25 @@ func (p *pipe) next() (message []byte, changed <-chan struct{}, behind bool) {
 	if p.last < f.from {
 		return nil, f.changed, true
 	}
-	var b bytes.Buffer
-	for _, piece := range f.ring {
+	var parts [][]byte
+	for _, piece := range f.ring[len(f.ring)-int(min(int64(len(f.ring)), max(0, f.seq-p.last))):] {
 		if piece.seq > p.last {
-			writeEvent(&b, "item", piece.seq, piece.html)
+			parts = append(parts, piece.message)
 			p.last = piece.seq
 		}
 	}
 	if p.sides != f.sides {
 		p.sides = f.sides
-		writeEvent(&b, "state", 0, f.side[map[bool]int{true: 1}[p.viewer.May]])
+		parts = append(parts, f.side[map[bool]int{true: 1}[p.viewer.May]])
 	}
 	if p.lives != f.lives {
 		p.lives = f.lives
-		writeEvent(&b, "live", 0, f.live)
+		parts = append(parts, f.live)
 	}
-	return b.Bytes(), f.changed, false
+	if len(parts) == 1 {
+		return parts[0], f.changed, false // shared with the other viewers
+	}
+	return slices.Concat(parts...), f.changed, false
 }
 
 // catchUp reads one page of events for a viewer that is far behind.
@@ -192,25 +196,27 @@ func (p *pipe) catchUp(ctx context.Context) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		writeEvent(&b, "item", piece.seq, piece.html)
+		b.Write(piece.message)
 		p.last = piece.seq
 	}
 	return b.Bytes(), nil
 }
 
-// writeEvent writes a message. A zero id leaves the browser's last id as it is.
-func writeEvent(b *bytes.Buffer, kind string, id int64, data []byte) {
+// eventOf returns a message. A zero id leaves the browser's last id as it is.
+func eventOf(kind string, id int64, data []byte) []byte {
+	var b bytes.Buffer
 	if id != 0 {
-		fmt.Fprintf(b, "id: %d\n", id)
+		fmt.Fprintf(&b, "id: %d\n", id)
 	}
-	fmt.Fprintf(b, "event: %s\n", kind)
+	fmt.Fprintf(&b, "event: %s\n", kind)
 	for l := range bytes.Lines(bytes.ReplaceAll(data, []byte("\r"), nil)) { // a carriage return would begin a field
-		fmt.Fprintf(b, "data: %s\n", bytes.TrimSuffix(l, []byte("\n")))
+		fmt.Fprintf(&b, "data: %s\n", bytes.TrimSuffix(l, []byte("\n")))
 	}
 	if len(data) == 0 {
 		b.WriteString("data:\n")
 	}
 	b.WriteString("\n")
+	return b.Bytes()
 }
 
 // liveData returns the message of a growing text.

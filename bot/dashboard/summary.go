@@ -12,7 +12,7 @@ import (
 // not grow with them.
 type view struct {
 	mu    sync.Mutex
-	state *session.State
+	state present
 	used  time.Time
 }
 
@@ -35,7 +35,7 @@ func (vs *views) get(id string, now time.Time) *view {
 	defer vs.mu.Unlock()
 	v := vs.known[id]
 	if v == nil {
-		v = &view{state: session.NewState()}
+		v = &view{state: present{State: session.NewState()}}
 	}
 	v.used = now
 	vs.known[id] = v
@@ -66,7 +66,7 @@ func (vs *views) size() (n int64) {
 
 // summary returns the state of a session at the end of its log. The caller must not
 // change it, and calls done when it has read it.
-func (s *Server) summary(ctx context.Context, id string) (state *session.State, done func(), err error) {
+func (s *Server) summary(ctx context.Context, id string) (state *present, done func(), err error) {
 	v := s.views.get(id, s.cfg.Now())
 	v.mu.Lock()
 	for {
@@ -79,7 +79,7 @@ func (s *Server) summary(ctx context.Context, id string) (state *session.State, 
 			v.take(e)
 		}
 		if len(events) == 0 {
-			return v.state, v.mu.Unlock, nil
+			return &v.state, v.mu.Unlock, nil
 		}
 	}
 }
@@ -101,6 +101,7 @@ func (v *view) take(e session.Event) {
 	}
 	strip(payload)
 	v.state.Take(e, payload)
+	v.state.note(payload)
 	if n := len(v.state.Timeline); n > 64 { // only the last moments tell the present
 		v.state.Timeline = append([]session.Moment(nil), v.state.Timeline[n-8:]...)
 	}

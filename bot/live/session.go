@@ -184,6 +184,7 @@ func (l *Session) Wake(ctx context.Context, at time.Time) error {
 // a row with the state "done" has nothing left to send.
 func (l *Session) SaveState(ctx context.Context) error {
 	l.Row.State = l.State.Phase
+	l.Row.Asked, l.Row.AskedAt = openApprovals(l.State)
 	if l.State.Outcome != nil {
 		l.Row.Status = l.State.Outcome.Status
 	}
@@ -209,6 +210,19 @@ func (l *Session) Save(ctx context.Context) error {
 		}
 		l.Row.Version = now.Version
 	}
+}
+
+// openApprovals counts the open requests for an approval, and returns the time of the oldest.
+func openApprovals(v *session.State) (n int, since time.Time) {
+	for _, r := range v.Requests {
+		if r.Kind == session.AskQuestion || !r.Approval.IsPending() {
+			continue
+		}
+		if n++; since.IsZero() || r.At.Before(since) {
+			since = r.At
+		}
+	}
+	return n, since.UTC()
 }
 
 // Approvals returns the facts on which a session's approvals depend.

@@ -206,6 +206,37 @@ type Sessions interface {
 	Update(ctx context.Context, f Fence, s *Session) error
 	// List returns sessions, newest first.
 	List(ctx context.Context, q Query) ([]*Session, error)
+	// Tally counts the sessions that have not ended. It reads no log.
+	Tally(ctx context.Context) (Tally, error)
+}
+
+// Tally counts the sessions that have not ended.
+type Tally struct {
+	States map[session.Phase]int // without a state that has none
+	Asked  int                   // open requests for an approval; see [Session.Asked]
+	Oldest time.Time             // of the oldest one, in whole seconds; zero without any
+}
+
+// Count adds a row.
+func (t *Tally) Count(s *Session) {
+	if s.State.Over() {
+		return
+	}
+	if t.States == nil {
+		t.States = map[session.Phase]int{}
+	}
+	t.States[s.State]++
+	if s.State != session.PhaseAwaitingApproval {
+		return
+	}
+	n, at := s.Asked, s.AskedAt
+	if at.IsZero() { // the row is older than the field
+		n, at = 1, s.Updated
+	}
+	t.Asked += n
+	if at = at.Truncate(time.Second); t.Oldest.IsZero() || at.Before(t.Oldest) {
+		t.Oldest = at
+	}
 }
 
 // Query selects sessions. Empty fields match everything; Limit 0 means 100.
@@ -232,10 +263,12 @@ type Session struct {
 	Branch    string         `json:"branch,omitempty"`
 	Base      string         `json:"base,omitempty"`
 	State     session.Phase  `json:"state"`
-	Status    session.Status `json:"status,omitempty"` // outcome of the last run
-	Pull      int            `json:"pull,omitempty"`   // number of its pull request
-	Data      []byte         `json:"data,omitempty"`   // opaque JSON of the row's owner
-	Seq       int64          `json:"seq,omitempty"`    // increases with each session, whatever the clock says; read only
+	Status    session.Status `json:"status,omitempty"`  // outcome of the last run
+	Pull      int            `json:"pull,omitempty"`    // number of its pull request
+	Asked     int            `json:"asked,omitempty"`   // open requests for an approval
+	AskedAt   time.Time      `json:"asked_at,omitzero"` // of the oldest of them; zero without any
+	Data      []byte         `json:"data,omitempty"`    // opaque JSON of the row's owner
+	Seq       int64          `json:"seq,omitempty"`     // increases with each session, whatever the clock says; read only
 	Created   time.Time      `json:"created"`
 	Updated   time.Time      `json:"updated"`
 	Version   int64          `json:"version"`

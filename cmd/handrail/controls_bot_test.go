@@ -21,6 +21,7 @@ var controlsOfBot = []control{
 	{"dashboard-state", "without 2", "./bot/dashboard", "TestLogin"},
 	{"dashboard-read-only", "false", "./bot/dashboard", "TestReadOnly"},
 	{"dashboard-one-command", "false", "./bot/dashboard", "TestOrders"},
+	{"dashboard-own-steps", "value len(p.Checkpoints) - i + 0*n", "./bot/dashboard", "TestSteps"},
 	{"dashboard-sent-once", "drop", "./bot/dashboard", "TestOrders"},
 	{"dashboard-operators", "true", "./bot/dashboard", "TestOperators"},
 	{"dashboard-streams", "false", "./bot/dashboard", "TestStreamsAreLimited"},

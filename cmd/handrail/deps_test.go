@@ -33,7 +33,7 @@ var arrows = map[string][]string{
 	"bot/poll":          {"bot/ghapp", "bot/ghapp/reads", "bot/store", "bot/thread"},
 	"bot/ghapp/reads":   {"bot/ghapp", "bot/thread"},
 	"bot/quota":         {},
-	"bot/dashboard":     {"bot/store", "agent/session", "policy", "policy/secret", "policy/untrusted"},
+	"bot/dashboard":     {"bot/store", "agent/session", "agent/workspace/outline", "policy", "policy/secret", "policy/untrusted"},
 	"bot/webhook":       {"bot/quota", "bot/store"},
 	"bot/watch":         {"bot/ghapp", "bot/live", "bot/store", "agent/session", "policy"},
 	"bot/schedule":      {"bot/ghapp", "bot/ghapp/reads", "bot/live", "bot/render", "bot/store", "bot/thread", "bot/watch", "policy"},

@@ -32,7 +32,6 @@ var readers = map[string]string{
 	"cmd/telemetry.wakesOf":       "which run goes on, and the one before it",
 	"cmd/telemetry.learn":         "the names of tools and models, to count their calls",
 	"cmd/telemetry.stored":        "what is counted",
-	"cmd/telemetry.requests":      "since when requests are open",
 	"cmd/telemetry.take":          "when a step of a run began and ended",
 }
 

@@ -106,7 +106,8 @@ type server struct {
 	told          *deliveryLog
 	metrics       *telemetry.Metrics // nil without them
 	traces        *telemetry.Traces  // nil without them
-	scraped       net.Addr           // of the metrics
+	speeds        telemetry.Speeds
+	scraped       net.Addr // of the metrics
 	scrapes       *http.Server
 	version       string
 	since         time.Time // of the start

@@ -1,11 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
 	"time"
 
+	"github.com/handrail-bot/handrail/agent/llm"
 	"github.com/handrail-bot/handrail/bot/dashboard"
 	"github.com/handrail-bot/handrail/bot/schedule"
 	"github.com/handrail-bot/handrail/cmd/doctor"
@@ -112,11 +114,14 @@ func nextOf(e schedule.Entry, st schedule.State) string {
 	}
 }
 
-// modelTables describes the models that sessions may use, as their server does.
+// modelTables describes the models that sessions may use, as their server does, and how
+// they did in sessions: the form that worked, and their speed since this server's start.
 func (s *server) modelTables(ctx context.Context, _ func(string) (bool, error)) ([]dashboard.Table, error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	t := dashboard.Table{Title: "Models", Head: []string{"name", "context", "tool calls", "pictures", "thinks"}}
+	t := dashboard.Table{Title: "Models", Note: modelNote, Head: []string{
+		"name", "context", "tool calls", "pictures", "thinks", "form", "answers", "tokens/s", "first word",
+	}}
 	names := append([]string{s.cfg.Model.Name}, s.cfg.Policy.Models...)
 	seen := map[string]bool{"": true}
 	for _, name := range names {
@@ -129,13 +134,30 @@ func (s *server) modelTables(ctx context.Context, _ func(string) (bool, error)) 
 			caps, cerr := m.Capabilities(ctx)
 			if err = cerr; err == nil {
 				tokens := fmt.Sprint(caps.ContextLength)
-				t.Rows = append(t.Rows, []string{name, tokens, yesNo(caps.Tools), yesNo(caps.Vision), yesNo(caps.Thinking)})
+				row := []string{name, tokens, yesNo(caps.Tools), yesNo(caps.Vision), yesNo(caps.Thinking)}
+				t.Rows = append(t.Rows, append(row, s.figures(name, caps)...))
 				continue
 			}
 		}
-		t.Rows = append(t.Rows, []string{name, "does not answer: " + err.Error(), "", "", ""})
+		t.Rows = append(t.Rows, []string{name, "does not answer: " + err.Error(), "", "", "", "", "", "", ""})
 	}
 	return []dashboard.Table{t}, nil
+}
+
+const modelNote = "Answers, tokens/s and first word (the mean wait for it) are those of sessions since this server’s start. " +
+	"handrail doctor model NAME tries a model with small tasks in each form."
+
+// figures returns a model's form, and how it answered in sessions of this server.
+func (s *server) figures(name string, caps llm.Capabilities) []string {
+	form := cmp.Or(s.cfg.Model.Answers(), s.forms.Best(name, caps), llm.FormOf(caps))
+	out := []string{string(form), "none yet", "", ""}
+	if n, perSecond, first := s.speeds.Of(name); n > 0 {
+		out[1], out[3] = fmt.Sprint(n), fmt.Sprintf("%.1f s", first.Seconds())
+		if perSecond > 0 {
+			out[2] = fmt.Sprintf("%.1f", perSecond)
+		}
+	}
+	return out
 }
 
 func yesNo(b bool) string { return map[bool]string{true: "yes", false: "no"}[b] }

@@ -63,7 +63,7 @@ func (s *server) measured(name string) (llm.Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	return telemetry.Model(s.lull.Of(m), s.metrics, s.traces), nil
+	return telemetry.Model(s.lull.Of(m), s.metrics, s.traces, &s.speeds), nil
 }
 
 // startMetrics serves /metrics, if it is configured.
@@ -73,7 +73,6 @@ func (s *server) startMetrics() error {
 	}
 	measure := s.metrics.Read(telemetry.Sources{
 		Sessions:   s.store.Sessions,
-		Pages:      s.store.Logs.Page,
 		Wakes:      s.store.Wakes,
 		Deliveries: func() map[string]int { by, _ := s.told.numbers(); return by },
 		Writes:     s.app.Waiting,

@@ -18,7 +18,6 @@ import (
 // Sources are read at each scrape. All are required.
 type Sources struct {
 	Sessions   store.Sessions
-	Pages      func(ctx context.Context, id string, after int64, limit int) ([]session.Event, error)
 	Wakes      store.Wakes
 	Deliveries func() map[string]int // done since the start, by outcome
 	Writes     func() int            // writes to GitHub that wait for their turn
@@ -35,16 +34,6 @@ type gauges struct {
 	sizes   *sizes
 
 	sessions, approvals, oldest, queue, limits, writes, deliveries, workspaces, caches *prometheus.Desc
-
-	mu   sync.Mutex
-	open map[string]asked // of sessions that wait for an approval
-}
-
-// asked are the open requests of a session at a version of its row.
-type asked struct {
-	version int64
-	n       int
-	oldest  time.Time
 }
 
 // Read adds the values of sources. It measures the caches until ctx ends; the caller
@@ -57,7 +46,6 @@ func (m *Metrics) Read(s Sources) (measure func(ctx context.Context)) {
 		Sources:    s,
 		metrics:    m,
 		sizes:      &sizes{dirs: s.Caches},
-		open:       map[string]asked{},
 		sessions:   desc("sessions", "Sessions that have not ended, by state; of all servers.", "state"),
 		approvals:  desc("approvals_open", "Requests for an approval without an answer; of all servers."),
 		oldest:     desc("approvals_oldest_age_seconds", "Age of the oldest request for an approval without an answer; of all servers."),
@@ -83,7 +71,6 @@ func (g *gauges) Describe(to chan<- *prometheus.Desc) {
 
 const (
 	scrapeTime = 5 * time.Second
-	pageRows   = 500
 	maxWaiting = 1000 // threads of the queue
 )
 
@@ -121,95 +108,22 @@ func (g *gauges) Collect(to chan<- prometheus.Metric) {
 }
 
 func (g *gauges) collectSessions(ctx context.Context, gauge func(*prometheus.Desc, float64, ...string)) error {
-	var states []session.Phase
+	t, err := g.Sessions.Tally(ctx)
+	if err != nil {
+		return err
+	}
 	for _, p := range session.Phases() {
 		if !p.Over() {
-			states = append(states, p)
+			gauge(g.sessions, float64(t.States[p]), string(p))
 		}
 	}
-	count, approvals, oldest := map[session.Phase]int{}, 0, g.Now()
-	next := map[string]asked{}
-	q := store.Query{States: states, Limit: pageRows}
-	for {
-		rows, err := g.Sessions.List(ctx, q)
-		if err != nil {
-			return err
-		}
-		for _, row := range rows {
-			count[row.State]++
-			q.Below = row.Seq
-			if row.State != session.PhaseAwaitingApproval {
-				continue
-			}
-			a, err := g.requests(ctx, row)
-			if err != nil {
-				return err
-			}
-			next[row.ID] = a
-			if approvals += a.n; a.n > 0 && a.oldest.Before(oldest) {
-				oldest = a.oldest
-			}
-		}
-		if len(rows) < pageRows {
-			break
-		}
+	age := time.Duration(0)
+	if !t.Oldest.IsZero() {
+		age = max(0, g.Now().Sub(t.Oldest))
 	}
-	g.mu.Lock()
-	g.open = next
-	g.mu.Unlock()
-	for _, p := range states {
-		gauge(g.sessions, float64(count[p]), string(p))
-	}
-	gauge(g.approvals, float64(approvals))
-	gauge(g.oldest, g.Now().Sub(oldest).Seconds())
+	gauge(g.approvals, float64(t.Asked))
+	gauge(g.oldest, age.Seconds())
 	return nil
-}
-
-// requests returns the open requests of a session. Its log is read once per change of
-// its row.
-func (g *gauges) requests(ctx context.Context, row *store.Session) (asked, error) {
-	g.mu.Lock()
-	a, ok := g.open[row.ID]
-	g.mu.Unlock()
-	if ok && a.version == row.Version {
-		return a, nil
-	}
-	open := map[string]time.Time{}
-	for after := int64(0); ; {
-		events, err := g.Pages(ctx, row.ID, after, pageRows)
-		if err != nil {
-			return asked{}, err
-		}
-		for _, e := range events {
-			after = e.Seq
-			e, _ = e.Unwrap()
-			if e.Type != session.TypeAsked && e.Type != session.TypeResolved {
-				continue
-			}
-			payload, err := session.Payload(e)
-			if err != nil {
-				continue // of a newer version
-			}
-			switch p := payload.(type) {
-			case *session.Asked:
-				if p.Kind != session.AskQuestion {
-					open[p.ID] = e.Time
-				}
-			case *session.Resolved:
-				delete(open, p.ID)
-			}
-		}
-		if len(events) == 0 {
-			break
-		}
-	}
-	a = asked{version: row.Version, n: len(open)}
-	for _, at := range open {
-		if a.oldest.IsZero() || at.Before(a.oldest) {
-			a.oldest = at
-		}
-	}
-	return a, nil
 }
 
 // sizes are the sizes of directories.

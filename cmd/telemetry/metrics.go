@@ -8,6 +8,7 @@
 //	gauges.go   values read at a scrape
 //	github.go   requests to GitHub
 //	model.go    answers of models
+//	speed.go    how fast models answer, for the dashboard
 //	traces.go   a trace per run of a session
 //	collector.go  sending spans to a collector
 //	spans.go    the spans of a run, from its log
@@ -92,6 +93,9 @@ func NewMetrics(tools ...string) *Metrics {
 	for _, class := range append(session.ErrorClasses(), other) {
 		m.errors.WithLabelValues(string(class))
 	}
+	for _, status := range ends { // from 0 on: the first one is an increase
+		m.ended.WithLabelValues(string(status))
+	}
 	return m
 }
 
@@ -172,10 +176,10 @@ func (m *Metrics) Store(s store.Store) store.Store {
 	return s
 }
 
-// isEnd reports whether a session with a status is counted as ended.
-func isEnd(s session.Status) bool {
-	return slices.Contains([]session.Status{
-		session.StatusDone, session.StatusAnswered, session.StatusReviewed, session.StatusNoChanges,
-		session.StatusPlanned, session.StatusStopped, session.StatusFailed, session.StatusCrashed,
-	}, s)
+// ends are the statuses with which a session is counted as ended.
+var ends = []session.Status{
+	session.StatusDone, session.StatusAnswered, session.StatusReviewed, session.StatusNoChanges,
+	session.StatusPlanned, session.StatusStopped, session.StatusFailed, session.StatusCrashed,
 }
+
+func isEnd(s session.Status) bool { return slices.Contains(ends, s) }

@@ -11,7 +11,6 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -31,13 +30,11 @@ type rows struct {
 	list []*store.Session
 }
 
-func (r rows) List(_ context.Context, q store.Query) (out []*store.Session, err error) {
+func (r rows) Tally(context.Context) (t store.Tally, err error) {
 	for _, row := range r.list {
-		if slices.Contains(q.States, row.State) && (q.Below == 0 || row.Seq < q.Below) && len(out) < q.Limit {
-			out = append(out, row)
-		}
+		t.Count(row)
 	}
-	return out, nil
+	return t, nil
 }
 
 type wakes struct{ store.Wakes }
@@ -106,28 +103,12 @@ func sources(t *testing.T) Sources {
 	if err := os.Link(filepath.Join(dir, "a"), filepath.Join(dir, "b")); err != nil {
 		t.Fatal(err)
 	}
-	asks := numbered(
-		event(session.TypeAsked, session.Asked{ID: "a1", Kind: session.AskApproval}),
-		event(session.TypeAsked, session.Asked{ID: "a2", Kind: session.AskApproval}),
-		event(session.TypeAsked, session.Asked{ID: "a3", Kind: session.AskApproval}),
-		event(session.TypeAsked, session.Asked{ID: "a4", Kind: session.AskQuestion}),
-		event(session.TypeResolved, session.Resolved{ID: "a1", Verdict: policy.Denied}),
-	)
 	return Sources{
 		Sessions: rows{list: []*store.Session{
-			{ID: "s3", Seq: 3, Repo: "owner/repo", Requester: "kim", State: session.PhaseAwaitingApproval},
+			{ID: "s3", Seq: 3, Repo: "owner/repo", Requester: "kim", State: session.PhaseAwaitingApproval, Asked: 2, AskedAt: noon.Add(-4 * time.Second)},
 			{ID: "s2", Seq: 2, State: session.PhaseDone},
 			{ID: "s1", Seq: 1, State: session.PhaseRunning},
 		}},
-		Pages: func(_ context.Context, id string, after int64, _ int) (out []session.Event, err error) {
-			if id != "s3" {
-				t.Errorf("the log of %s is read", id)
-			}
-			for _, e := range asks[after:] {
-				out = append(out, *e)
-			}
-			return out, nil
-		},
 		Wakes:      wakes{},
 		Deliveries: func() map[string]int { return map[string]int{"done": 3, "ignored": 1} },
 		Writes:     func() int { return 2 },
@@ -153,7 +134,7 @@ func full(t *testing.T) *Metrics {
 	if _, err := m.Transport(answering{}).RoundTrip(httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/repos/owner/repo", nil)); err != nil {
 		t.Fatal(err)
 	}
-	for range Model(spoken{}, m, nil).Stream(t.Context(), llm.Request{Messages: []llm.Message{{Content: "words"}}}) {
+	for range Model(spoken{}, m, nil, nil).Stream(t.Context(), llm.Request{Messages: []llm.Message{{Content: "words"}}}) {
 		continue
 	}
 	measured, stop := context.WithCancel(t.Context())
@@ -224,6 +205,7 @@ func TestCounts(t *testing.T) {
 		`handrail_errors_total{class="timeout"} 0`,
 		`handrail_call_repairs_total{dialect="native"} 1`,
 		`handrail_sessions_ended_total{status="done"} 1`,
+		`handrail_sessions_ended_total{status="failed"} 0`,
 		`handrail_tokens_total{kind="prompt",model="m"} 7`,
 		`handrail_tokens_total{kind="answer",model="m"} 2`,
 		`handrail_tokens_total{kind="cached",model="m"} 5`,
@@ -385,7 +367,7 @@ func TestOffMeasuresNothing(t *testing.T) {
 	if next := (answering{}); m.Transport(next) != next {
 		t.Error("the transport is another one")
 	}
-	if Model(spoken{}, m, tr) != (spoken{}) {
+	if Model(spoken{}, m, tr, nil) != (spoken{}) {
 		t.Error("the model is another one")
 	}
 	if _, log, end := tr.Run(t.Context(), session.Task{}, discarded{}); log != (discarded{}) {

@@ -10,18 +10,19 @@ import (
 )
 
 // Model returns a model of one run whose answers are measured. Its requests are compared
-// with each other.
-func Model(inner llm.Model, m *Metrics, t *Traces) llm.Model {
-	if m == nil && t == nil {
+// with each other. nil measures nothing.
+func Model(inner llm.Model, m *Metrics, t *Traces, s *Speeds) llm.Model {
+	if m == nil && t == nil && s == nil {
 		return inner
 	}
-	return &measuredModel{Model: inner, metrics: m, traces: t}
+	return &measuredModel{Model: inner, metrics: m, traces: t, speeds: s}
 }
 
 type measuredModel struct {
 	llm.Model
 	metrics *Metrics
 	traces  *Traces
+	speeds  *Speeds
 
 	mu     sync.Mutex
 	before llm.Request // the request before
@@ -38,6 +39,7 @@ func (m *measuredModel) Stream(ctx context.Context, req llm.Request) iter.Seq2[l
 		defer func() {
 			chat.end(last, first, failed)
 			m.metrics.answered(m.Name(), last, first)
+			m.speeds.take(m.Name(), last, first, time.Since(begin))
 			m.sent(req, first > 0)
 		}()
 		for part, err := range m.Model.Stream(ctx, req) {

@@ -16,6 +16,9 @@ import (
 type tracedLog struct {
 	session.Log
 	spans *spans
+
+	mu    sync.Mutex
+	begun []session.Event // those before the run, until the run asks for them
 }
 
 // Append implements [session.Log]. Events after those of another writer wait until the
@@ -28,13 +31,24 @@ func (l *tracedLog) Append(ctx context.Context, events ...*session.Event) error 
 	return err
 }
 
-// Events implements [session.Log].
+// Events implements [session.Log]. The first reading of the whole log begins with the
+// events that the trace has read before.
 func (l *tracedLog) Events(ctx context.Context, after int64) ([]session.Event, error) {
-	events, err := l.Log.Events(ctx, after)
-	if err == nil {
-		l.spans.read(events)
+	var known []session.Event
+	if after == 0 {
+		l.mu.Lock()
+		known, l.begun = l.begun, nil
+		l.mu.Unlock()
 	}
-	return events, err
+	if n := len(known); n > 0 {
+		after = known[n-1].Seq
+	}
+	events, err := l.Log.Events(ctx, after)
+	if err != nil {
+		return nil, err
+	}
+	l.spans.read(events)
+	return append(known, events...), nil
 }
 
 // spans makes the spans of a run from its events, each once and in order.

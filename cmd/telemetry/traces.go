@@ -227,7 +227,7 @@ func (t *Traces) Run(
 	ctx = trace.ContextWithSpan(context.WithValue(ctx, conversation{}, task.Session), root)
 	spans := newSpans(t, task.Session, root, now.After)
 	spans.read(events)
-	return ctx, &tracedLog{Log: log, spans: spans}, func(out session.Outcome, err error) {
+	return ctx, &tracedLog{Log: log, spans: spans, begun: events}, func(out session.Outcome, err error) {
 		root.SetAttributes(statusKey.String(string(out.Status)))
 		switch {
 		case err != nil:

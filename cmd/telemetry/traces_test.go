@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	trace "go.opentelemetry.io/proto/otlp/trace/v1"
 	"go.uber.org/goleak"
 
@@ -87,7 +88,7 @@ func runs(t *testing.T, tr *Traces) *kept {
 	play := func(out session.Outcome, fail error, events ...*session.Event) {
 		ctx, log, end := tr.Run(t.Context(), task, k)
 		ask := llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Content: "the question with token-x"}}, MaxTokens: 100}
-		for range Model(spoken{}, nil, tr).Stream(ctx, ask) {
+		for range Model(spoken{}, nil, tr, nil).Stream(ctx, ask) {
 			continue
 		}
 		for _, e := range events {
@@ -107,6 +108,49 @@ func runs(t *testing.T, tr *Traces) *kept {
 		t.Fatal(err)
 	}
 	return k
+}
+
+// slowKept counts the events that are read of a log.
+type slowKept struct {
+	kept
+	reads int
+}
+
+func (k *slowKept) Events(ctx context.Context, after int64) ([]session.Event, error) {
+	events, err := k.kept.Events(ctx, after)
+	k.reads += len(events)
+	return events, err
+}
+
+// TestTracesReadOnce: a run with a trace reads its log once, and has the events that came
+// meanwhile. A second reading is complete, too.
+func TestTracesReadOnce(t *testing.T) {
+	tr, _ := tracesTo(t, telemetrytest.New(t).URL, nil)
+	k := &slowKept{}
+	if err := k.Append(t.Context(), work()...); err != nil {
+		t.Fatal(err)
+	}
+	n := len(k.events)
+	ctx, log, end := tr.Run(t.Context(), session.Task{Session: "s1", Model: "m"}, k)
+	if err := k.Append(ctx, event(session.TypeMessage, session.Message{Text: "meanwhile"})); err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []int{n + 1, 2*n + 2} {
+		events, err := log.Events(ctx, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(k.events, events); d != "" {
+			t.Errorf("reading %d: %s", i+1, d)
+		}
+		if k.reads != want {
+			t.Errorf("reading %d: %d events were read, want %d", i+1, k.reads, want)
+		}
+	}
+	end(session.Outcome{}, nil)
+	if err := tr.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // named returns the spans with a name.
@@ -256,10 +300,10 @@ func TestFailedAnswer(t *testing.T) {
 	c := telemetrytest.New(t)
 	tr, _ := tracesTo(t, c.URL, nil)
 	ctx, _, end := tr.Run(t.Context(), session.Task{Session: "s1"}, &kept{})
-	for range Model(busy{}, nil, tr).Stream(ctx, llm.Request{}) {
+	for range Model(busy{}, nil, tr, nil).Stream(ctx, llm.Request{}) {
 		continue
 	}
-	for range Model(busy{}, nil, tr).Stream(t.Context(), llm.Request{}) { // outside of a run
+	for range Model(busy{}, nil, tr, nil).Stream(t.Context(), llm.Request{}) { // outside of a run
 		continue
 	}
 	end(session.Outcome{}, errors.New("words of an error"))
@@ -315,7 +359,7 @@ func TestBadCollectors(t *testing.T) {
 			ctx, _, end := tr.Run(t.Context(), task, &kept{})
 			_, events, _ := tr.Run(ctx, task, &kept{})
 			for range 5000 { // more than the queue has room for
-				for range Model(spoken{}, nil, tr).Stream(ctx, llm.Request{}) {
+				for range Model(spoken{}, nil, tr, nil).Stream(ctx, llm.Request{}) {
 					continue
 				}
 			}

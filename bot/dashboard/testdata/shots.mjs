@@ -14,7 +14,7 @@ mkdirSync(out, { recursive: true });
 
 const browser = await chromium.launch({ executablePath: program, args: ["--no-sandbox"] });
 const problems = [];
-const pages = { sessions: "/", session: "/s/sample", approvals: "/approvals", configuration: "/page/configuration", difference: "/s/sample/diff", hostile: "/s/hostile?after=0", missing: "/s/none" };
+const pages = { sessions: "/", session: "/s/sample", steps: "/s/steps", approvals: "/approvals", configuration: "/page/configuration", difference: "/s/sample/diff", hostile: "/s/hostile?after=0", missing: "/s/none" };
 
 async function context(options) {
   const c = await browser.newContext(options);
@@ -105,9 +105,11 @@ for (const colorScheme of ["light", "dark"]) {
   await page.goto(address + "/s/growing");
   await page.waitForFunction(() => document.querySelectorAll("#story > li").length >= 12, null, { timeout: 20000 })
     .catch(() => problems.push("stream: the events do not appear"));
-  const turns = "Number(document.querySelector('#side').textContent.match(/turns\\s*([0-9]+)/)[1])";
+  const turns = () => Number(document.querySelector("#side").textContent.match(/turns\s*([0-9]+)/)[1]);
   const before = await page.evaluate(turns);
-  await page.waitForFunction(`${turns} > ${before}`, null, { timeout: 20000 }).catch(() => problems.push("stream: the state does not follow"));
+  await page.waitForFunction( // a function: the page's policy forbids to evaluate a text
+    (before) => Number(document.querySelector("#side").textContent.match(/turns\s*([0-9]+)/)[1]) > before, before, { timeout: 20000 },
+  ).catch(() => problems.push("stream: the state does not follow"));
   await page.screenshot({ path: `${out}/growing.png` });
   await c.close();
 }

@@ -78,6 +78,7 @@ func open(ctx context.Context, c Config, pool *pgxpool.Pool) (*sqlstore.Store, e
 		Begin:   func(ctx context.Context) (sqlstore.Tx, error) { return begin(ctx, db) },
 		Dollars: true,
 		Lock:    " FOR UPDATE",
+		Field:   "convert_from(doc, 'UTF8')::json->>'%s'",
 		Order:   fmt.Sprintf("SELECT pg_advisory_xact_lock(%d)", orderKey),
 		Full:    full,
 

@@ -25,6 +25,7 @@ func TestIndexes(t *testing.T) {
 		"SELECT doc FROM sessions s WHERE 1 = 1 AND s.repo = 'a' AND s.n < 7 ORDER BY s.n DESC LIMIT 9",
 		"SELECT doc FROM sessions s WHERE 1 = 1 AND s.requester = 'a' ORDER BY s.n DESC LIMIT 9",
 		"SELECT doc FROM sessions s WHERE 1 = 1 AND s.state IN ('a') ORDER BY s.n DESC LIMIT 9",
+		"SELECT state, COUNT(*) FROM sessions WHERE state IN ('a', 'b') GROUP BY state",
 		"DELETE FROM intents WHERE session = 'a'",
 	} {
 		var id, parent, unused int
@@ -66,6 +67,32 @@ func BenchmarkDelete100(b *testing.B) {
 				b.StartTimer()
 				for i := range 100 {
 					must(b, s.Delete(b.Context(), &store.Deleted{Head: store.Head{Session: fmt.Sprint("s", i*97+1)}}))
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkTally counts parked sessions, half of which wait for an approval, among 10,000
+// that are over.
+func BenchmarkTally(b *testing.B) {
+	for _, n := range []int{100, 1000, 10_000} {
+		b.Run(fmt.Sprint(n, " parked"), func(b *testing.B) {
+			path := filepath.Join(b.TempDir(), "bot.db")
+			s := open(b, sqlite.Config{Path: path})
+			db, err := sql.Open("sqlite", path)
+			must(b, err)
+			_, err = db.ExecContext(b.Context(), `INSERT INTO sessions (id, thread, repo, requester, state, created, version, doc)
+				WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < ? + 10000)
+				SELECT 's' || i, 'o/r#' || i, 'o/r', 'kim', iif(i > ?, 'done', iif(i % 2, 'awaiting approval', 'awaiting answer')), i, 1,
+				CAST('{"id":"s' || i || '","asked":1,"asked_at":"2026-05-04T12:00:00Z","updated":"2026-05-04T12:00:00Z","data":"`+strings.Repeat("x", 1000)+`"}' AS BLOB) FROM c`, n, n)
+			must(b, err)
+			must(b, db.Close())
+			for b.Loop() {
+				t, err := s.Sessions.Tally(b.Context())
+				must(b, err)
+				if t.Asked != n/2 {
+					b.Fatalf("%d requests", t.Asked)
 				}
 			}
 		})

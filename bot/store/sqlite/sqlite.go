@@ -61,6 +61,7 @@ func open(ctx context.Context, c Config) (*sqlstore.Store, error) {
 	engine := sqlstore.Engine{
 		Read:  read,
 		Begin: func(ctx context.Context) (sqlstore.Tx, error) { return write.BeginTx(ctx, nil) },
+		Field: "json_extract(CAST(doc AS TEXT), '$.%s')",
 		Full:  full,
 		Close: func() error { return errors.Join(read.Close(), write.Close()) },
 		Lane:  make(chan struct{}, 1),

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/store"
@@ -221,4 +222,51 @@ func (s *sessions) List(ctx context.Context, by store.Query) ([]*store.Session, 
 		return nil, fmt.Errorf("list sessions: %w", err)
 	}
 	return out, nil
+}
+
+// Tally implements [store.Sessions]. The states are counted in their index; documents are
+// read of sessions that wait for an approval, and only in the database.
+func (s *sessions) Tally(ctx context.Context) (store.Tally, error) {
+	t := store.Tally{States: map[session.Phase]int{}}
+	var open []any
+	for _, p := range session.Phases() {
+		if !p.Over() {
+			open = append(open, p)
+		}
+	}
+	err := s.read().rows(ctx, func(rows *sql.Rows) error {
+		var state session.Phase
+		var n int
+		err := rows.Scan(&state, &n)
+		t.States[state] = n
+		return err
+	}, "SELECT state, COUNT(*) FROM sessions WHERE state IN "+marks(1, len(open))+" GROUP BY state", open...)
+	if err == nil && t.States[session.PhaseAwaitingApproval] > 0 {
+		err = s.tallyAsked(ctx, &t)
+	}
+	if err != nil {
+		return store.Tally{}, fmt.Errorf("count sessions: %w", err)
+	}
+	return t, nil
+}
+
+// tallyAsked counts the open requests. Times are compared as far as the seconds: that
+// many characters of them have the same form.
+func (s *sessions) tallyAsked(ctx context.Context, t *store.Tally) error {
+	const second = "2006-01-02T15:04:05"
+	field := func(name string) string { return fmt.Sprintf(s.Field, name) }
+	at := field("asked_at")
+	stmt := fmt.Sprintf(`SELECT SUM(CASE WHEN at IS NULL THEN 1 ELSE CAST(asked AS BIGINT) END),
+			MIN(SUBSTR(COALESCE(at, updated), 1, %d)) FROM
+		(SELECT COALESCE(%s, '0') AS asked, %s AS at, %s AS updated FROM sessions WHERE state = ?) AS open`,
+		len(second), field("asked"), at, field("updated"))
+	var oldest sql.NullString
+	var n sql.NullInt64
+	if err := s.read().row(ctx, []any{&n, &oldest}, stmt, session.PhaseAwaitingApproval); err != nil || !oldest.Valid {
+		return err
+	}
+	var err error
+	t.Asked = int(n.Int64)
+	t.Oldest, err = time.Parse(second, oldest.String)
+	return err
 }

@@ -42,6 +42,8 @@ type Engine struct {
 	Dollars bool                                                                   // arguments are $1, $2 …
 	// suffix of a SELECT that locks its rows
 	Lock string
+	// Field is the text of a field of a document, as a format of the field's name.
+	Field string
 	// statement that makes deliveries commit in the order of their numbers
 	Order string
 	Full  func(error) bool // reports whether no space is left

@@ -115,6 +115,38 @@ func sessionsPaged(t *testing.T, e *env) {
 	}
 }
 
+// sessionsCounted counts the sessions that have not ended, and their open requests. A row
+// that was written before requests were counted has one, as old as its last change.
+func sessionsCounted(t *testing.T, e *env) {
+	empty, err := e.Sessions.Tally(t.Context())
+	must(t, err)
+	if len(empty.States) != 0 || empty.Asked != 0 || !empty.Oldest.IsZero() {
+		t.Errorf("without sessions: %+v", empty)
+	}
+	first := e.clock.Now().Truncate(time.Second)
+	e.clock.Add(time.Hour)
+	for i, row := range []store.Session{
+		{State: session.PhaseRunning, Asked: 7, AskedAt: first.Add(-time.Hour)},
+		{State: session.PhaseDone}, {State: session.PhaseRunning}, {State: session.PhasePlanned},
+		{State: session.PhaseAwaitingApproval},
+		{State: session.PhaseAwaitingApproval, Asked: 2, AskedAt: first.Add(1500 * time.Millisecond)},
+		{State: session.PhaseAwaitingApproval, Asked: 1, AskedAt: first.Add(time.Minute)},
+	} {
+		row.ID, row.Thread = fmt.Sprint("s", i), fmt.Sprint("t", i)
+		must(t, e.Sessions.Create(t.Context(), &row))
+	}
+	got, err := e.Sessions.Tally(t.Context())
+	must(t, err)
+	want := store.Tally{
+		States: map[session.Phase]int{session.PhaseRunning: 2, session.PhaseAwaitingApproval: 3, session.PhasePlanned: 1},
+		Asked:  4,
+		Oldest: first.Add(time.Second),
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("counted (-want +got):\n%s", diff)
+	}
+}
+
 // sessionsUpdate has two writers that have read the same row.
 func sessionsUpdate(t *testing.T, e *env) {
 	ctx := t.Context()

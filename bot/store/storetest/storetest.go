@@ -34,6 +34,7 @@ func Run(t *testing.T, open Open, orders int) {
 		"a release with a backoff":                   leaseBackoff,
 		"sessions are kept":                          sessionsKept,
 		"sessions are listed":                        sessionsListed,
+		"sessions are counted":                       sessionsCounted,
 		"sessions are paged whatever the clock says": sessionsPaged,
 		"session updates do not overwrite":           sessionsUpdate,
 		"a log is a chain":                           logChain,

@@ -149,6 +149,17 @@ func (s sessions) List(ctx context.Context, q store.Query) (out []*store.Session
 	return out, err
 }
 
+// Tally implements [store.Sessions].
+func (s sessions) Tally(ctx context.Context) (t store.Tally, err error) {
+	err = s.read(ctx, func(b *book) error {
+		for _, row := range b.Sessions {
+			t.Count(&row)
+		}
+		return nil
+	})
+	return t, err
+}
+
 type intents struct{ *Store }
 
 // Intend implements [store.Intents].
