@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
 	"os"
@@ -19,6 +18,7 @@ import (
 
 	"github.com/handrail-bot/handrail/agent/llm"
 	"github.com/handrail-bot/handrail/cmd/config"
+	"github.com/handrail-bot/handrail/cmd/door"
 	"github.com/handrail-bot/handrail/cmd/records"
 )
 
@@ -105,17 +105,17 @@ func gather(ctx context.Context, checks ...func(context.Context) []Finding) []Fi
 }
 
 // Say writes a report as text.
-func Say(w io.Writer, r Report) {
+func Say(w *door.Console, r Report) {
 	List(w, r.Findings)
 	if r.OK {
-		fmt.Fprintln(w, "The server has everything that it needs.")
+		fmt.Fprintln(w.Out, "The server has everything that it needs.")
 		return
 	}
-	fmt.Fprintln(w, "The server will not work until each ✗ is fixed.")
+	fmt.Fprintln(w.Out, "The server will not work until each ✗ is fixed.")
 }
 
-// List writes findings as text, one per line, with their remedies.
-func List(w io.Writer, list []Finding) {
+// List writes findings as text, with their remedies.
+func List(w *door.Console, list []Finding) {
 	for _, f := range list {
 		mark := "✔"
 		switch {
@@ -124,9 +124,9 @@ func List(w io.Writer, list []Finding) {
 		case !f.OK:
 			mark = "!"
 		}
-		fmt.Fprintf(w, "%s %-14s %s\n", mark, f.Name, f.Detail)
+		w.Note(fmt.Sprintf("%s %-14s ", mark, f.Name), f.Detail)
 		if f.Remedy != "" {
-			fmt.Fprintf(w, "  → %s\n", f.Remedy)
+			w.Note("  → ", f.Remedy)
 		}
 	}
 }

@@ -24,6 +24,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest"
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/ghcheck"
 	"github.com/handrail-bot/handrail/cmd/config"
+	"github.com/handrail-bot/handrail/cmd/door"
 	"github.com/handrail-bot/handrail/policy"
 )
 
@@ -278,7 +279,7 @@ func TestExamine(t *testing.T) {
 	c.Engines = func(context.Context) []Finding { return []Finding{passed("workspace", "here")} }
 	r := c.Examine(t.Context())
 	var out strings.Builder
-	Say(&out, r)
+	Say(&door.Console{Out: &out, Width: 200}, r)
 	if r.OK || !strings.Contains(out.String(), "✗ model") || !strings.Contains(out.String(), "  → Start Ollama") || !strings.Contains(out.String(), "✔ workspace") || !strings.HasSuffix(out.String(), "until each ✗ is fixed.\n") {
 		t.Errorf("it says\n%s", out.String())
 	}

@@ -2,11 +2,10 @@ package doctor
 
 import (
 	"fmt"
-	"io"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/handrail-bot/handrail/agent/llm"
+	"github.com/handrail-bot/handrail/cmd/door"
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
@@ -107,16 +106,15 @@ func (r *Trial) say(format string, args ...any) {
 }
 
 // SayTrial writes the report as text.
-func SayTrial(out io.Writer, r Trial) {
-	fmt.Fprintf(out, "model %s: %s\n", untrusted.EscapeLine(r.Model), r.about())
+func SayTrial(w *door.Console, r Trial) {
+	w.Note("model ", untrusted.EscapeLine(r.Model)+": "+r.about())
 	if r.NoRoles {
-		fmt.Fprintln(out, "✗ its template knows no roles")
+		fmt.Fprintln(w.Out, "✗ its template knows no roles")
 	}
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "form\tsolved\tseconds\ttokens/s\tfirst word")
+	rows := [][]string{{"form", "solved", "seconds", "tokens/s", "first word"}}
 	for _, row := range r.Forms {
 		if row.LeftOut != "" {
-			fmt.Fprintf(w, "%s\tnot tried: %s\n", row.Form, row.LeftOut)
+			rows = append(rows, []string{string(row.Form), "not tried: " + row.LeftOut})
 			continue
 		}
 		speed, first := "–", "–"
@@ -128,15 +126,16 @@ func SayTrial(out io.Writer, r Trial) {
 		} else if row.FirstWord > 0 {
 			first = fmt.Sprintf("%.1f s", row.FirstWord)
 		}
-		note := ""
+		solved, seconds := fmt.Sprintf("%d of %d", row.Solved, len(tasks)), fmt.Sprintf("%.1f", row.Seconds)
+		cells := []string{string(row.Form), solved, seconds, speed, first}
 		if row.ranOut() {
-			note = "\tthe time was over"
+			cells = append(cells, "the time was over")
 		}
-		fmt.Fprintf(w, "%s\t%d of %d\t%.1f\t%s\t%s%s\n", row.Form, row.Solved, len(tasks), row.Seconds, speed, first, note)
+		rows = append(rows, cells)
 	}
-	_ = w.Flush() // the writer reports its error again for later lines
+	_ = w.Table(rows) // the writer reports its error again for later lines
 	for _, a := range r.Advice {
-		fmt.Fprintf(out, "→ %s\n", a)
+		w.Note("→ ", a)
 	}
 }
 

@@ -12,7 +12,6 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/thread"
@@ -244,13 +243,13 @@ func (c *showCmd) print(w *door.Console, list []setting) error {
 		}
 		return door.JSONLine(w.Out, append([]setting{}, list...))
 	}
-	table := tabwriter.NewWriter(w.Out, 0, 0, 2, ' ', 0)
+	rows := make([][]string, 0, len(list))
 	for _, s := range list {
 		where := s.From
 		if len(s.At) > 0 {
 			where += " (" + strings.Join(s.At, ", ") + ")"
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\n", s.Key, cmp.Or(s.Value, "none"), where)
+		rows = append(rows, []string{s.Key, cmp.Or(s.Value, "none"), where})
 	}
-	return table.Flush()
+	return w.Table(rows)
 }

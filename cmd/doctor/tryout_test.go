@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/handrail-bot/handrail/agent/llm"
+	"github.com/handrail-bot/handrail/cmd/door"
 	"github.com/handrail-bot/handrail/gitops"
 )
 
@@ -123,12 +124,12 @@ func TestSay(t *testing.T) {
 	}
 	r.conclude()
 	var b bytes.Buffer
-	SayTrial(&b, r)
+	SayTrial(&door.Console{Out: &b, Width: 200}, r)
 	const want = `model m\u001b[1m: 494 million parameters, made for 32768 tokens, no tools, loaded in 1.2 s
 form    solved  seconds  tokens/s  first word
 native  not tried: the server says that the model calls no tools
-text    1 of 3  40.0  37.0  21.3 s  the time was over
-files   3 of 3  12.3  –     > 7.0 s
+text    1 of 3  40.0     37.0      21.3 s  the time was over
+files   3 of 3  12.3     –         > 7.0 s
 `
 	if got, _, _ := strings.Cut(b.String(), "→"); cmp.Diff(want, got) != "" {
 		t.Error(cmp.Diff(want, got))

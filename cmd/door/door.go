@@ -20,6 +20,7 @@ type Console struct {
 	Out, Err io.Writer
 	Raw      io.Writer // unfiltered standard output, for output that is hashed
 	Log      *slog.Logger
+	Width    int // of tables, in columns; 0 means 80
 }
 
 // UsageError reports wrong use of the command line.

@@ -45,11 +45,12 @@ func (c *toolsListCmd) Run(w *Console) error {
 	}
 	specs := all.Specs()
 	if !c.JSON {
+		rows := make([][]string, 0, len(specs))
 		for _, s := range specs {
 			first, _, _ := strings.Cut(strings.TrimSpace(s.Description), "\n")
-			fmt.Fprintf(w.Out, "%-24s %s\n", s.Name, strings.TrimSuffix(first, ":"))
+			rows = append(rows, []string{s.Name, strings.TrimSuffix(first, ":")})
 		}
-		return nil
+		return w.Table(rows)
 	}
 	list := make([]toolEntry, 0, len(specs))
 	for _, s := range specs {

@@ -187,7 +187,7 @@ var homes = map[string][]string{
 	"github.com/JohannesKaufmann":       {"bot/render"},
 	"github.com/yuin/goldmark":          {"bot/render", "bot/render", "cmd/terminal", "policy/untrusted"},
 	"golang.org/x/net/html":             {"policy/untrusted", "bot/command", "bot/dashboard"},
-	"github.com/charmbracelet/x/ansi":   {"agent/workspace/host", "policy/untrusted", "agent/tools", "cmd/handrail", "cmd/terminal"},
+	"github.com/charmbracelet/x/ansi":   {"agent/workspace/host", "policy/untrusted", "agent/tools", "cmd/door", "cmd/handrail", "cmd/terminal"},
 	"golang.org/x/net/idna":             {"policy/reach"},
 	"golang.org/x/term":                 {"cmd/terminal"},
 	"github.com/prometheus":             {"cmd/telemetry"},

@@ -122,7 +122,7 @@ func (c *doctorMachineCmd) say(w *console, report doctor.Report) error {
 			return err
 		}
 	} else {
-		doctor.Say(w.out, report)
+		doctor.Say(w.door(), report)
 	}
 	if !report.OK {
 		return door.ErrFailed
@@ -253,6 +253,7 @@ func printDiagnosis(w *console, d doctor.Diagnosis, asJSON bool) error {
 }
 
 func writeDiagnosis(w *console, d doctor.Diagnosis) {
+	to := w.door()
 	if d.Model != "" {
 		fmt.Fprintf(w.out, "model %s\n", d.Model)
 	}
@@ -261,20 +262,16 @@ func writeDiagnosis(w *console, d doctor.Diagnosis) {
 		if !f.OK {
 			mark = "✗"
 		}
-		fmt.Fprintf(w.out, "%s %-18s %s (%d ms)\n", mark, f.Name, f.Detail, f.Millis)
+		to.Note(fmt.Sprintf("%s %-18s ", mark, f.Name), fmt.Sprintf("%s (%d ms)", f.Detail, f.Millis))
 	}
 	if f := d.Figures; f != nil && f.PerSecond > 0 {
-		fmt.Fprintf(
-			w.out,
-			"  %-18s %.1f tokens/s in all, %.2f bytes per token, calls: %s\n",
-			"figures",
-			f.PerSecond,
-			f.BytesPerToken,
-			f.Calls,
+		to.Note(
+			fmt.Sprintf("  %-18s ", "figures"),
+			fmt.Sprintf("%.1f tokens/s in all, %.2f bytes per token, calls: %s", f.PerSecond, f.BytesPerToken, f.Calls),
 		)
 	}
 	for _, a := range d.Advice {
-		fmt.Fprintf(w.out, "→ %s\n", a)
+		to.Note("→ ", a)
 	}
 	if d.OK {
 		fmt.Fprintln(w.out, "Sessions will work.")
@@ -393,7 +390,7 @@ func (c *doctorModelCmd) tryOut(
 			return err
 		}
 	} else {
-		doctor.SayTrial(w.out, report)
+		doctor.SayTrial(w.door(), report)
 	}
 	if !report.OK {
 		return door.ErrFailed

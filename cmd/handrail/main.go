@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"strconv"
 	"syscall"
 
 	"github.com/alecthomas/kong"
@@ -79,13 +80,14 @@ type console struct {
 	raw      io.Writer // unfiltered standard output, for output that is hashed
 	log      *slog.Logger
 	logs     *terminal.Log // destination of log
+	width    int           // of tables, in columns; 0 means that of the terminal, or $COLUMNS, or 80
 	version  string
 	options  serverOptions // of serve; the zero value means production settings
 }
 
 // door returns the console for verbs with a package of their own.
 func (w *console) door() *door.Console {
-	return &door.Console{In: w.in, Out: w.out, Err: w.err, Raw: w.raw, Log: w.log}
+	return &door.Console{In: w.in, Out: w.out, Err: w.err, Raw: w.raw, Log: w.log, Width: w.width}
 }
 
 func main() { os.Exit(mainExit(os.Args[1:])) }
@@ -101,11 +103,27 @@ func mainExit(args []string) int {
 // exitRequest carries kong's request to exit (help, version) out of Parse.
 type exitRequest int
 
+// tableWidth returns the columns that tables may take, and 0 if nothing is known.
+func tableWidth(w *console) int {
+	if w.width != 0 {
+		return w.width
+	}
+	if n := terminal.LookOf(w.out).Width; n > 0 {
+		return n
+	}
+	n, err := strconv.Atoi(os.Getenv("COLUMNS"))
+	if err != nil {
+		return 0
+	}
+	return max(n, 0)
+}
+
 func execute(ctx context.Context, args []string, w *console) int {
 	asJSON := wantsJSON(args)
 	inner := *w
 	w = &inner
 	w.raw = w.out
+	w.width = tableWidth(w)
 	if len(args) == 0 || args[0] != "toolhost" { // the output of toolhost is a protocol
 		w.out, w.err = &untrusted.InertWriter{To: w.out, JSON: asJSON}, &untrusted.InertWriter{To: w.err} //control:runner-lines-of-doors
 	}

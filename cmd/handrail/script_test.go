@@ -57,6 +57,7 @@ func scriptParams(t *testing.T, runs *actRunner) testscript.Params {
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("XDG_STATE_HOME", filepath.Join(e.WorkDir, ".state"))
 			e.Setenv("HOME", e.WorkDir)
+			e.Setenv("COLUMNS", "1000") // a line for each row of a table
 			e.Setenv("GIT_CONFIG_NOSYSTEM", "1")
 			e.Setenv("GOCACHE", filepath.Join(os.TempDir(), "handrail-script-gocache"))
 			e.Setenv("GOFLAGS", "-mod=mod")

@@ -67,7 +67,7 @@ func (c *statusCmd) Run(ctx context.Context, w *console) error {
 	if c.JSON {
 		err = door.JSONLine(w.out, got)
 	} else {
-		_, err = io.WriteString(w.out, got.String())
+		err = w.door().Table(got.rows())
 	}
 	if err == nil && len(got.Wrong) > 0 {
 		err = door.ErrFailed
@@ -75,10 +75,9 @@ func (c *statusCmd) Run(ctx context.Context, w *console) error {
 	return err
 }
 
-// String returns the status for the operator.
-func (s serverStatus) String() string {
-	var b strings.Builder
-	line := func(name, text string) { fmt.Fprintf(&b, "%-11s %s\n", name, text) }
+// rows returns the status for the operator.
+func (s serverStatus) rows() (list [][]string) {
+	line := func(name, text string) { list = append(list, []string{name, text}) }
 	line("version", s.Version)
 	line("up", time.Since(s.Since).Round(time.Second).String())
 	as := s.As
@@ -99,7 +98,7 @@ func (s serverStatus) String() string {
 	for _, why := range s.Wrong {
 		line("not ready", why)
 	}
-	return b.String()
+	return list
 }
 
 func perOutcome(by map[string]int) string {

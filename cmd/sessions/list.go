@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/handrail-bot/handrail/bot/store"
@@ -124,7 +123,7 @@ func (c *listCmd) ofRepository(ctx context.Context, w *door.Console) (list []row
 	return list, err
 }
 
-// table prints the rows as text.
+// table prints the rows as text, without tasks if no session has one.
 func (c *listCmd) table(w *door.Console, list []row) error {
 	if len(list) == 0 {
 		_, err := fmt.Fprintln(
@@ -133,11 +132,13 @@ func (c *listCmd) table(w *door.Console, list []row) error {
 		)
 		return err
 	}
-	t := tabwriter.NewWriter(w.Out, 0, 8, 2, ' ', 0)
-	fmt.Fprintln(t, "SESSION\tSTATE\tBEGAN\tWHERE\tBRANCH\tTASK")
+	rows := [][]string{{"SESSION", "STATE", "BEGAN", "WHERE", "BRANCH", "TASK"}}
+	if !slices.ContainsFunc(list, func(r row) bool { return r.Task != "" }) {
+		rows[0] = rows[0][:5]
+	}
 	for _, r := range list {
 		if r.Fault != "" {
-			fmt.Fprintf(t, "%s\tunreadable\t-\t%s\t\t\n", untrusted.EscapeLine(r.Session), untrusted.EscapeLine(r.Fault))
+			rows = append(rows, []string{untrusted.EscapeLine(r.Session), "unreadable", "-", untrusted.EscapeLine(r.Fault)})
 			continue
 		}
 		cells := []string{
@@ -151,7 +152,7 @@ func (c *listCmd) table(w *door.Console, list []row) error {
 		for i, cell := range cells {
 			cells[i] = untrusted.EscapeLine(cell)
 		}
-		fmt.Fprintln(t, strings.Join(cells, "\t"))
+		rows = append(rows, cells[:len(rows[0])])
 	}
-	return t.Flush()
+	return w.Table(rows)
 }

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
@@ -34,7 +33,7 @@ func (c *listSchedulesCmd) Run(ctx context.Context, w *door.Console) (err error)
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	return desk{s.Store, w.Out, time.Now()}.list(ctx)
+	return desk{s.Store, w, time.Now()}.list(ctx)
 }
 
 type runCmd struct {
@@ -52,47 +51,49 @@ func (c *runCmd) Run(ctx context.Context, w *door.Console) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	return desk{s.Store, w.Out, time.Now()}.start(ctx, c.Name, c.Repository, c.DryRun)
+	return desk{s.Store, w, time.Now()}.start(ctx, c.Name, c.Repository, c.DryRun)
 }
+
+// clock is the layout of times in UTC.
+const clock = "2006-01-02 15:04 UTC"
 
 // desk manages the schedules of a database.
 type desk struct {
 	store store.Store
-	out   io.Writer
+	w     *door.Console
 	now   time.Time
 }
 
-// list prints each schedule with its next time and its last result.
+// list prints each schedule with its next time and its last result, below its repository.
 func (d desk) list(ctx context.Context) error {
 	book := schedule.Book{Meta: d.store.Meta}
 	names, err := book.Repositories(ctx)
 	if err != nil {
 		return err
 	}
-	n := 0
+	var rows [][]string
 	for _, repo := range names {
 		t, err := book.Table(ctx, repo)
 		if err != nil {
 			return err
 		}
+		if len(t.Entries) > 0 {
+			rows = append(rows, []string{repo})
+		}
 		for _, e := range t.Entries {
-			n++
 			st, err := book.State(ctx, e.Repository, e.Name)
 			if err != nil {
 				return err
 			}
-			if _, err := fmt.Fprintf(d.out, "%s\t%s\t%s\t%s\n", repo, untrusted.EscapeLine(e.Name), d.next(e, st), lastResult(st)); err != nil {
-				return err
-			}
+			rows = append(rows, []string{"  " + untrusted.EscapeLine(e.Name), d.next(e, st), lastResult(st)})
 		}
 	}
-	if n == 0 {
-		_, err = fmt.Fprintln(
-			d.out,
-			"nothing is scheduled, or no server has read it yet: it is read when a server starts, and when the default branch changes",
-		)
+	if len(rows) == 0 {
+		d.w.Note("", "nothing is scheduled, or no server has read it yet: "+
+			"it is read when a server starts, and when the default branch changes")
+		return nil
 	}
-	return err
+	return d.w.Table(rows)
 }
 
 // next returns the next time of an entry, or why it never begins.
@@ -107,7 +108,7 @@ func (d desk) next(e schedule.Entry, st schedule.State) string {
 	case at.IsZero():
 		return "never"
 	default:
-		return "next " + at.UTC().Format(time.RFC3339)
+		return "next " + at.UTC().Format(clock)
 	}
 }
 
@@ -123,7 +124,7 @@ func lastResult(st schedule.State) string {
 		return "not run yet"
 	}
 	h := st.Past[len(st.Past)-1]
-	return "last " + h.At.UTC().Format(time.RFC3339) + ": " + untrusted.EscapeLine(h.What)
+	return "last " + h.At.UTC().Format(clock) + ": " + untrusted.EscapeLine(h.What)
 }
 
 // start starts an entry by name now. repo is required if several repositories have an
@@ -159,7 +160,7 @@ func (d desk) start(ctx context.Context, name, repo string, dry bool) error {
 	}
 	if dry || s.Entry.Refused != "" {
 		_, err := fmt.Fprintf(
-			d.out,
+			d.w.Out,
 			"%s %s\n%s\nmode %s, result in %s, requests for approval are %s\n\n%s\n",
 			s.Entry.Repository,
 			untrusted.EscapeLine(name),
@@ -182,7 +183,7 @@ func (d desk) start(ctx context.Context, name, repo string, dry bool) error {
 	if _, err := d.store.Deliveries.Put(ctx, &put); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(d.out, "%s will be started by the server\n", untrusted.EscapeLine(name))
+	_, err = fmt.Fprintf(d.w.Out, "%s will be started by the server\n", untrusted.EscapeLine(name))
 	return err
 }
 

@@ -3,8 +3,6 @@ package sessions
 import (
 	"context"
 	"fmt"
-	"io"
-	"strings"
 	"time"
 
 	"github.com/handrail-bot/handrail/agent/session"
@@ -68,16 +66,14 @@ func (c *showCmd) Run(ctx context.Context, w *door.Console) error {
 	if c.JSON {
 		return door.JSONLine(w.Out, out)
 	}
-	_, err = io.WriteString(w.Out, out.String())
-	return err
+	return w.Table(out.rows())
 }
 
-// String returns the session for the operator.
-func (s shown) String() string {
-	var b strings.Builder
+// rows returns the session for the operator.
+func (s shown) rows() (list [][]string) {
 	line := func(name, text string) {
 		if text != "" {
-			fmt.Fprintf(&b, "%-8s %s\n", name, untrusted.EscapeLine(text))
+			list = append(list, []string{name, untrusted.EscapeLine(text)})
 		}
 	}
 	line("session", s.Session)
@@ -91,5 +87,5 @@ func (s shown) String() string {
 		line("trace", id)
 	}
 	line("story", "handrail replay "+s.Session)
-	return b.String()
+	return list
 }

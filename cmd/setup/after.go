@@ -65,12 +65,12 @@ func (a *after) guide(ctx context.Context) error {
 		step("The model. Loading it for the first time can take minutes; Ctrl-C leaves this out.")
 		a.say("\n")
 		found := look.Try(ctx)
-		doctor.List(a.w.Out, found)
+		doctor.List(a.w, found)
 	}
 	if a.Address != "" && ctx.Err() == nil {
 		step("The webhook, for GitHub's events.")
 		a.say("\n")
-		doctor.List(a.w.Out, []doctor.Finding{a.checkWebhook(ctx, &look)})
+		doctor.List(a.w, []doctor.Finding{a.checkWebhook(ctx, &look)})
 	}
 	if ctx.Err() != nil {
 		a.say(
