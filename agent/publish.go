@@ -53,7 +53,7 @@ func (p *publisher) publish(ctx context.Context) (*session.Outcome, error) {
 		Saved:    p.Saved,
 		When:     p.SavedAt,
 		Parent:   p.Published,
-		Subject:  session.Subject(p.Unpushed),
+		Subject:  p.Task.Convention.Fit(session.Subject(p.Unpushed), p.Unpushed, ""),
 		TookBack: p.Newest.TookBack,
 		Merge:    m,
 	}

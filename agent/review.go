@@ -36,7 +36,7 @@ func (p *publisher) propose(ctx context.Context, a *session.Asked, ru ruling, s 
 	}
 	rv, err := p.gate.Proposer.Propose(ctx, Proposal{
 		ID: a.ID, Turn: p.Turns, Saved: p.Saved, Parent: p.Published, Paths: a.Paths,
-		Subject: session.Subject(p.changesOf(a.Paths)),
+		Subject: p.Task.Convention.Fit(session.Subject(p.changesOf(a.Paths)), p.changesOf(a.Paths), ""),
 	})
 	if err != nil {
 		return fmt.Errorf("make the commit to be reviewed: %w", err)

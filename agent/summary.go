@@ -116,7 +116,12 @@ func (f *finisher) title(ctx context.Context) string {
 	if f.inside || f.model.form == llm.FormFiles || len(f.Files) == 0 {
 		return ""
 	}
-	return session.Title(f.askOnce(ctx, askTitle+f.changedPaths()), f.Files)
+	how := f.Task.Convention
+	ask := askTitle + f.changedPaths()
+	if words := how.Words(); words != "" {
+		ask += ". Write it " + words
+	}
+	return how.Fit(session.Title(f.askOnce(ctx, ask), f.Files), f.Files, f.Task.Text)
 }
 
 // lastResults lists the last six tool results since the user's last message.

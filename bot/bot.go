@@ -56,10 +56,11 @@ type Runner interface {
 // StartPoint is the start of work: the commit, the branch for the checkpoints, the target
 // branch of a pull request, and the configuration in force, read from the base branch.
 type StartPoint struct {
-	Base   string
-	Branch string
-	Target string
-	Config policy.Config
+	Base       string
+	Branch     string
+	Target     string
+	Config     policy.Config
+	Convention session.Convention // of the base branch's history
 }
 
 // Work is one run of a session.

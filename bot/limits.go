@@ -108,9 +108,19 @@ func (r *request) goOnWith(v *session.State, name string) {
 }
 
 // turns returns the requested number of turns, at most the allowed maximum. It says so if
-// that is less.
+// that is less. A review without a number has turns by the size of the change.
 func (r *request) turns(cfg policy.Config, mode string, asked int) int {
 	most := cfg.TurnLimit()
+	if m, err := policy.ParseMode(mode); err == nil && asked == 0 && m.Reviews() && r.w.at.Pull != nil {
+		n := m.ReviewTurns(r.w.at.Pull.Files, r.w.at.Pull.Lines)
+		switch {
+		case n == m.Turns: // the mode's own
+			return 0
+		case most > 0:
+			return min(n, most)
+		}
+		return n
+	}
 	if may, _ := r.w.mayAsk(r.actor, policy.RaiseLimit, nil); most == 0 && may != policy.Allow {
 		m, _ := policy.ParseMode(mode) // validated by Choose
 		most = m.Turns

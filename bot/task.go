@@ -193,6 +193,7 @@ func (r *request) open(ctx context.Context, before *session.Item) error {
 		Session: id, Thread: w.key, Text: r.words(), Mode: with.Mode, Model: with.Model,
 		Base: place.Base, Branch: place.Branch, Requester: r.actor.Login, Turns: with.Turns, Nonce: session.NewID(),
 		Links: r.links(true), Place: s.place(), Why: r.cleanText("why", s.why, ""),
+		Convention: place.Convention,
 	}
 	if task.Context, err = r.background(ctx, task.Model, task.Text, session.Place{}, false); err != nil {
 		return err

@@ -115,6 +115,30 @@ func (m *Mirror) MetaOf(ctx context.Context, commit string) (out Meta, err error
 	return out, err
 }
 
+// Subjects returns the first lines of the messages of a commit and its first parents, the
+// newest first, at most n.
+func (m *Mirror) Subjects(ctx context.Context, commit string, n int) (out []string, err error) {
+	err = m.pool.Use(ctx, func(o *objects.DB) error {
+		for at := commit; at != "" && len(out) < n && ctx.Err() == nil; {
+			c, err := o.Commit(at)
+			if err != nil && len(out) > 0 {
+				break // a shallow history ends here
+			}
+			if err != nil {
+				return err
+			}
+			subject, _, _ := strings.Cut(strings.TrimSpace(c.Message), "\n")
+			out = append(out, subject)
+			if len(c.ParentHashes) == 0 {
+				break
+			}
+			at = c.ParentHashes[0].String()
+		}
+		return ctx.Err()
+	})
+	return out, err
+}
+
 // past reads the branch's history: the checkpoints and undos in force, newest first, and
 // the set of partly undone checkpoints.
 func (u Undo) past(

@@ -287,6 +287,13 @@ func TestUndoKeepsFiles(t *testing.T) {
 	if err != nil || !strings.HasPrefix(meta.Message, "Undo 1\n\n- ") || strings.Contains(meta.Message, "Session") || len(meta.Trailers) != 2 || meta.Trailers[1].Key != trailerPart {
 		t.Errorf("the commit says %+v, %v", meta, err)
 	}
+	subjects, err := s.m.Subjects(t.Context(), c.ID, 2)
+	if err != nil || len(subjects) != 2 || subjects[0] != "Undo 1" {
+		t.Errorf("subjects %q, %v", subjects, err)
+	}
+	if all, err := s.m.Subjects(t.Context(), c.ID, 99); err != nil || len(all) < 3 || len(all) == 99 {
+		t.Errorf("all subjects %q, %v", all, err)
+	}
 	s.head = c.ID
 	s.files(map[string]string{"a": "0", "dir/b": "1", "c": "half"})
 }

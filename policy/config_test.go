@@ -57,6 +57,7 @@ long_running_commands: [make *]
 setup: {commands: [npm ci], files: [package-lock.json], caches: [npm], network: open}
 verify: auto
 test: [make test-all]
+tools: {new_task: {off: true}, ask_followup_question: {off_in: [ask]}, run_terminal_command: {timeout: 5m}}
 language_servers: [{name: elixir-ls, command: [elixir-ls], extensions: [ex, exs]}]
 mcp:
   hosts: [tools.example.org]

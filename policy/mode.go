@@ -168,6 +168,15 @@ func (m Mode) allowed() []Kind {
 	return out
 }
 
+// ReviewTurns returns the turns of a review in this mode by the size of the change: one more
+// for every two files and every 200 lines beyond a small change, at most three times those of
+// the mode.
+func (m Mode) ReviewTurns(files, lines int) int {
+	const smallFiles, smallLines = 5, 300
+	more := max(0, files-smallFiles)/2 + max(0, lines-smallLines)/200
+	return min(m.Turns+more, 3*m.Turns) //control:turns-by-size
+}
+
 // Reviews reports whether a session in this mode reviews a change.
 func (m Mode) Reviews() bool { return m.Name == "review" || m.Name == "security" }
 

@@ -56,6 +56,8 @@ type Task struct {
 	Place     Place    `json:"place,omitzero"`      // location of the request
 	Why       string   `json:"why,omitempty"`       // reason of the start, if not a request in words
 	Clone     Clone    `json:"clone,omitzero"`      // working copy, on the command line
+
+	Convention Convention `json:"convention,omitempty"` // of the commit subjects
 }
 
 // Clone records the place and the settings of a command-line session, so that it can

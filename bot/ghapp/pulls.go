@@ -49,6 +49,7 @@ type Pull struct {
 	MaintainerCanModify        bool
 	Labels                     []string
 	URL                        string
+	Files, Lines               int // changed ones; 0 in a list of pull requests
 }
 
 func (c *Client) pull(p *github.PullRequest) Pull {
@@ -69,6 +70,8 @@ func (c *Client) pull(p *github.PullRequest) Pull {
 		MergedBy:            p.GetMergedBy().GetLogin(),
 		MaintainerCanModify: p.GetMaintainerCanModify(),
 		URL:                 p.GetHTMLURL(),
+		Files:               p.GetChangedFiles(),
+		Lines:               p.GetAdditions() + p.GetDeletions(),
 	}
 	out.Fork = p.GetHead().GetRepo().GetID() != p.GetBase().GetRepo().GetID()
 	for _, l := range p.Labels {

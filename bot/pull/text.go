@@ -79,7 +79,7 @@ func titleOf(v *session.State) string {
 			return end.Title
 		}
 	}
-	return session.Subject(v.Files)
+	return v.Task.Convention.Fit(session.Subject(v.Files), v.Files, v.Task.Text)
 }
 
 // cut truncates a line to n characters.

@@ -30,7 +30,7 @@ func (w *Console) Table(rows [][]string) error { return writeTable(w.Out, w.colu
 // the text.
 func (w *Console) Note(mark, text string) {
 	rest := max(w.columns()-ansi.StringWidth(mark), 1)
-	lines := strings.Split(ansi.Wrap(text, rest, "/,"), "\n")
+	lines := wrap(text, rest)
 	indent := "\n" + strings.Repeat(" ", ansi.StringWidth(mark))
 	fmt.Fprintln(w.Out, mark+strings.Join(lines, indent))
 }
@@ -55,7 +55,7 @@ func layRow(row []string, widths []int, width int) string {
 		if i == len(row)-1 {
 			room = width - column
 		}
-		lines := strings.Split(ansi.Wrap(text, max(room, 1), "/,"), "\n")
+		lines := wrap(text, max(room, 1))
 		cells, at = append(cells, lines), append(at, column)
 		height, column = max(height, len(lines)), column+widths[i]+gap
 	}
@@ -106,4 +106,16 @@ func sum(list []int) (n int) {
 		n += v
 	}
 	return n
+}
+
+// wrap divides a text into lines of at most room columns. [ansi.Wrap] lets a breakpoint stand
+// one column beyond.
+func wrap(text string, room int) []string {
+	lines := strings.Split(ansi.Wrap(text, room, "/,"), "\n")
+	for _, l := range lines {
+		if ansi.StringWidth(l) > room && room > 1 {
+			return strings.Split(ansi.Wrap(text, room-1, "/,"), "\n")
+		}
+	}
+	return lines
 }

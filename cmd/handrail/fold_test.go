@@ -18,6 +18,7 @@ var readers = map[string]string{
 	"cmd/terminal.Event":          "a line for each event, on the terminal",
 	"bot/store/storetest.*":       "a suite of tests",
 	"agent/work.answered":         "the answer to a question that a call asked",
+	"agent/work.timedOut":         "commands that ran out of time, to allow more",
 	"bot/dashboard.item":          "an event as a part of a page",
 	"bot/dashboard.replaced":      "a call whose result follows is shown with it",
 	"bot/dashboard.take":          "events as they come, for the viewers of a session",

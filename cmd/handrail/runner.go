@@ -85,6 +85,9 @@ func (r *serveRunner) ready() error {
 	return fault.UserError{Text: render.NoWorkspace(r.unready.Error())}
 }
 
+// maxSubjects is the maximum number of commit subjects that show a repository's convention.
+const maxSubjects = 30
+
 // StartPoint implements bot.Runner.
 func (r *serveRunner) StartPoint(ctx context.Context, at live.Thread) (bot.StartPoint, error) {
 	if err := r.ready(); err != nil {
@@ -99,6 +102,11 @@ func (r *serveRunner) StartPoint(ctx context.Context, at live.Thread) (bot.Start
 		return bot.StartPoint{}, err
 	}
 	p := bot.StartPoint{Base: head, Target: branch, Config: cfg}
+	subjects, err := m.Subjects(ctx, head, maxSubjects)
+	if err != nil {
+		return bot.StartPoint{}, err
+	}
+	p.Convention = session.ConventionOf(subjects)
 	set := policy.Merge(r.cfg.Policy, cfg).PullRequest
 	if at.Pull == nil && set.Base != "" { //control:base-of-the-configuration
 		p.Target = set.Base

@@ -94,6 +94,7 @@ func githubVerbs(t *testing.T) map[string]func(*testscript.TestScript, bool, []s
 		{"again", "EVENT PATH=VALUE...", 1, 9, (*stage).again},
 		{"close", "USER NUMBER", 2, 2, (*stage).close},
 		{"push", "USER BRANCH FILE...", 3, 99, (*stage).push},
+		{"history", "USER SUBJECT...", 2, 99, (*stage).history},
 		{"ci", "BRANCH JOB NAME CONCLUSION FILE", 5, 5, (*stage).ci},
 		{"thread", "NUMBER", 1, 1, (*stage).thread},
 		{"until", "NUMBER PATTERN", 2, 2, (*stage).until},
@@ -362,6 +363,17 @@ func (s *stage) push(ts *testscript.TestScript, args []string) error {
 	}
 	_, err = s.gh.Push(scriptRepository, branch, args[0], files)
 	return err
+}
+
+// history makes a commit on main for each subject.
+func (s *stage) history(_ *testscript.TestScript, args []string) error {
+	for i, subject := range args[1:] {
+		files := map[string]string{"history.txt": fmt.Sprintln(i, subject)}
+		if _, err := s.gh.PushAs(scriptRepository, "main", args[0], subject, files); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // oneBranch is the one branch that matches a pattern.

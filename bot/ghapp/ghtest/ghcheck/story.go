@@ -1,6 +1,7 @@
 package ghcheck
 
 import (
+	"cmp"
 	"crypto/rand"
 	"maps"
 	"time"
@@ -96,6 +97,11 @@ func (s *Server) Push(name, branch, login string, files map[string]string) (stri
 	return s.commitAs(name, login, bare.Change{Branch: branch, Files: files})
 }
 
+// PushAs is [Server.Push] with a message of the commit.
+func (s *Server) PushAs(name, branch, login, message string, files map[string]string) (string, error) {
+	return s.commitAs(name, login, bare.Change{Branch: branch, Files: files, Message: message + "\n"})
+}
+
 // remove deletes files on a branch as a user and returns the new commit.
 func (s *Server) remove(name, branch, login string, paths ...string) (string, error) {
 	return s.commitAs(name, login, bare.Change{Branch: branch, Remove: paths})
@@ -109,7 +115,7 @@ func (s *Server) commitAs(name, login string, c bare.Change) (string, error) {
 		if before == "" {
 			c.Parent = r.Dir.Branch(r.DefaultBranch)
 		}
-		c.Author, c.Message = u.Login, "Change "+c.Branch+"\n"
+		c.Author, c.Message = u.Login, cmp.Or(c.Message, "Change "+c.Branch+"\n")
 		var err error
 		sha, err = r.Dir.Commit(c, s.Now().Unix())
 		if err != nil {
