@@ -26,7 +26,7 @@ type fileKind struct {
 
 var (
 	serverKeys = fileKind{
-		[]string{"listen", "data", "database", "dashboard", "metrics", "traces", "github", "sessions", "quotas", "bases", "layers", "retention", "policy"},
+		[]string{"listen", "data", "database", "dashboard", "metrics", "traces", "github", "sessions", "quotas", "bases", "layers", "retention", "policy", "engine", "acp"},
 		"\nThis looks like a server's file: check it with `handrail config check --server FILE`.",
 	}
 	repositoryKeys = fileKind{

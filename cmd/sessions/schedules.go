@@ -3,7 +3,9 @@
 package sessions
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -24,6 +26,21 @@ type ScheduleVerbs struct {
 
 type listSchedulesCmd struct {
 	records.Flags `embed:""`
+
+	JSON bool `name:"json" help:"Print one JSON array."`
+}
+
+// scheduled is an entry in a list, and the contract of `handrail schedule list --json`.
+type scheduled struct {
+	Repository string     `json:"repository"`
+	Name       string     `json:"name"`
+	Next       *time.Time `json:"next,omitempty"`
+	On         string     `json:"on,omitempty"`      // the event that starts it, in place of a time
+	Refused    string     `json:"refused,omitempty"` // the reason that it never begins
+	Last       *time.Time `json:"last,omitempty"`
+	Result     string     `json:"result,omitempty"` // of the last start
+
+	line []string
 }
 
 // Run lists schedules.
@@ -33,7 +50,7 @@ func (c *listSchedulesCmd) Run(ctx context.Context, w *door.Console) (err error)
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	return desk{s.Store, w, time.Now()}.list(ctx)
+	return desk{s.Store, w, time.Now()}.list(ctx, c.JSON)
 }
 
 type runCmd struct {
@@ -64,29 +81,24 @@ type desk struct {
 	now   time.Time
 }
 
-// list prints each schedule with its next time and its last result, below its repository.
-func (d desk) list(ctx context.Context) error {
-	book := schedule.Book{Meta: d.store.Meta}
-	names, err := book.Repositories(ctx)
+// list prints each schedule with its next time and its last result, below its repository,
+// or as JSON.
+func (d desk) list(ctx context.Context, asJSON bool) error {
+	entries, err := d.entries(ctx)
 	if err != nil {
 		return err
 	}
+	if asJSON {
+		return json.NewEncoder(d.w.Out).Encode(entries)
+	}
 	var rows [][]string
-	for _, repo := range names {
-		t, err := book.Table(ctx, repo)
-		if err != nil {
-			return err
+	at := ""
+	for _, e := range entries {
+		if e.Repository != at {
+			at = e.Repository
+			rows = append(rows, []string{at})
 		}
-		if len(t.Entries) > 0 {
-			rows = append(rows, []string{repo})
-		}
-		for _, e := range t.Entries {
-			st, err := book.State(ctx, e.Repository, e.Name)
-			if err != nil {
-				return err
-			}
-			rows = append(rows, []string{"  " + untrusted.EscapeLine(e.Name), d.next(e, st), lastResult(st)})
-		}
+		rows = append(rows, e.line)
 	}
 	if len(rows) == 0 {
 		d.w.Note("", "nothing is scheduled, or no server has read it yet: "+
@@ -94,6 +106,44 @@ func (d desk) list(ctx context.Context) error {
 		return nil
 	}
 	return d.w.Table(rows)
+}
+
+// entries returns the schedules of all repositories.
+func (d desk) entries(ctx context.Context) ([]scheduled, error) {
+	book := schedule.Book{Meta: d.store.Meta}
+	names, err := book.Repositories(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := []scheduled{}
+	for _, repo := range names {
+		t, err := book.Table(ctx, repo)
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range t.Entries {
+			st, err := book.State(ctx, e.Repository, e.Name)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, d.entry(repo, e, st))
+		}
+	}
+	return out, nil
+}
+
+func (d desk) entry(repo string, e schedule.Entry, st schedule.State) scheduled {
+	s := scheduled{Repository: repo, Name: e.Name, On: e.On, Refused: cmp.Or(e.Refused, schedule.CronFault(e.Schedule))}
+	if at := e.Next(later(d.now, st.Last)); s.Refused == "" && s.On == "" && !at.IsZero() {
+		at = at.UTC()
+		s.Next = &at
+	}
+	if n := len(st.Past); n > 0 {
+		at := st.Past[n-1].At.UTC()
+		s.Last, s.Result = &at, st.Past[n-1].What
+	}
+	s.line = []string{"  " + untrusted.EscapeLine(e.Name), d.next(e, st), lastResult(st)}
+	return s
 }
 
 // next returns the next time of an entry, or why it never begins.
