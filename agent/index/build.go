@@ -110,7 +110,8 @@ func (x *Index) build(ctx context.Context, t Tree) error {
 	}
 	var missing []File
 	for _, f := range t.Files {
-		if known[f.Blob] == nil && !slices.ContainsFunc(missing[max(0, len(missing)-1):], func(o File) bool { return o.Blob == f.Blob }) {
+		again := len(missing) > 0 && missing[len(missing)-1].Blob == f.Blob
+		if known[f.Blob] == nil && !again {
 			missing = append(missing, f)
 		}
 	}
@@ -252,7 +253,9 @@ type lateFile struct {
 
 // embedLate returns the vectors of changed files below a directory, and the number of
 // files that are too many for a question.
-func (x *Index) embedLate(ctx context.Context, m maker, changed map[string][]byte, under string) ([]lateFile, int, error) {
+func (x *Index) embedLate(
+	ctx context.Context, m maker, changed map[string][]byte, under string,
+) ([]lateFile, int, error) {
 	var files []File
 	for _, name := range slices.Sorted(maps.Keys(changed)) {
 		if changed[name] != nil && isBelow(name, under) && !Excludes(name) {

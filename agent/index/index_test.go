@@ -289,8 +289,7 @@ func TestLull(t *testing.T) {
 		x := b.open()
 		release := make(chan struct{})
 		go func() {
-			for range l.Of(talking{release}).Stream(t.Context(), llm.Request{}) {
-			}
+			l.Of(talking{release}).Stream(t.Context(), llm.Request{})(func(llm.Part, error) bool { return true })
 		}()
 		synctest.Wait()
 		tr := tree(map[string]string{"a.go": carFile})

@@ -22,7 +22,9 @@ func Words(question string) []string {
 			out = append(out, w)
 		}
 	}
-	for _, w := range strings.FieldsFunc(question, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' }) {
+	for _, w := range strings.FieldsFunc(question, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_'
+	}) {
 		add(w)
 		if parts := split(w); len(parts) > 1 {
 			for _, p := range parts {
@@ -34,8 +36,8 @@ func Words(question string) []string {
 }
 
 // common are words of English that say nothing about a program.
-var common = set(`a about after all also an and any are as at be been before being between both but by can code could did do
-	does done each either else every file files find for from function get gets had has have how if in into is it its itself
+var common = set(`a about after all also an and any are as at be been before being between both but by can code could did
+	do does done each either else every file files find for from function get gets had has have how if in into is it its itself
 	like made make makes many may me might more most must no not of off on once one only or other out over own program same
 	should show since so some such than that the their them then there these they this those through to under until up upon
 	use used uses using via was we were what when where whether which while who why will with within without would you your

@@ -86,7 +86,8 @@ func changedFiles(ws place, shows func(string) bool) func(context.Context) (inde
 		read := 0
 		for _, c := range list {
 			out.Files[c.Path] = nil
-			if c.Kind == workspace.Deleted || !c.Mode.IsRegular() || !listed[c.Path] || !shows(c.Path) || index.Excludes(c.Path) {
+			gone := c.Kind == workspace.Deleted || !c.Mode.IsRegular() || !listed[c.Path]
+			if gone || !shows(c.Path) || index.Excludes(c.Path) {
 				continue
 			}
 			if read++; read > maxChanged {

@@ -49,8 +49,8 @@ func TestViewersChild(t *testing.T) {
 		}()
 	}
 	for range 600 {
-		time.Sleep(100 * time.Millisecond)
-		fmt.Printf("viewers %d %d\n", open.Load(), got.Load())
+		<-time.After(100 * time.Millisecond)
+		fmt.Fprintf(os.Stdout, "viewers %d %d\n", open.Load(), got.Load())
 	}
 }
 
@@ -133,7 +133,7 @@ func busy(t *testing.T, w *world, s *Server) (processor time.Duration, memory ui
 	begin := usage(t)
 	text := ""
 	for i := range int(measured / (100 * time.Millisecond)) {
-		time.Sleep(100 * time.Millisecond)
+		<-time.After(100 * time.Millisecond)
 		text += "A few more words of the answer. "
 		s.Live("busy", Live{Title: "Writing", Content: text})
 		if i%10 != 9 {

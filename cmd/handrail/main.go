@@ -33,26 +33,30 @@ const (
 
 // cli is the command line. Each verb has a file of its own.
 type cli struct {
-	Serve  serveCmd  `cmd:"" group:"bot" help:"Run the bot: take webhooks, work on sessions, answer on GitHub."`
-	Status statusCmd `cmd:"" group:"bot" help:"Ask a running server how it is."`
-	Action actionCmd `cmd:"" group:"bot" help:"Work on the event of a GitHub Actions run: the bot without a server."`
+	Demo     demoCmd      `cmd:"" group:"start" help:"Show a whole story on this machine: no account, no model, no network."`
+	Init     setup.Verb   `cmd:"" group:"start" help:"Create the bot's GitHub App in a browser, and write its configuration."`
+	Doctor   doctorCmd    `cmd:"" group:"start" help:"Check this machine and try a model out."`
+	Config   doctor.Verbs `cmd:"" group:"start" help:"Check a configuration file, show the values in force, print schemas."`
+	Simulate simulateCmd  `cmd:"" group:"start" help:"Show the effect of a GitHub payload, without doing it."`
+
 	localVerbs
-	Init       setup.Verb             `cmd:"" group:"start" help:"Create the bot's GitHub App in a browser, and write its configuration."`
-	Demo       demoCmd                `cmd:"" group:"start" help:"Show a whole story on this machine: no account, no model, no network."`
-	Doctor     doctorCmd              `cmd:"" group:"start" help:"Check this machine and try a model out."`
-	Policy     door.Policy            `cmd:"" help:"Ask the policy for its decision."`
-	Tools      door.Tools             `cmd:"" help:"List, parse and call the agent's tools."`
-	Text       door.Text              `cmd:"" help:"Make texts safe to post, or to read."`
-	Config     doctor.Verbs           `cmd:"" group:"start" help:"Check a configuration file, show the values in force, print schemas."`
-	Replay     sessions.Replay        `cmd:"" group:"work" help:"Show a session from its log."`
-	Simulate   simulateCmd            `cmd:"" group:"start" help:"Show the effect of a GitHub payload, without doing it."`
-	Audit      sessions.Audit         `cmd:"" group:"bot" help:"Check that no log was changed."`
+	Replay   sessions.Replay `cmd:"" group:"work" help:"Show a session from its log."`
+	Sessions sessions.Verbs  `cmd:"" group:"work" help:"List, export and import sessions."`
+
+	Serve      serveCmd               `cmd:"" group:"bot" help:"Run the bot: take webhooks, work on sessions, answer on GitHub."`
+	Status     statusCmd              `cmd:"" group:"bot" help:"Ask a running server how it is."`
+	Action     actionCmd              `cmd:"" group:"bot" help:"Work on the event of a GitHub Actions run: the bot without a server."`
 	Schedule   sessions.ScheduleVerbs `cmd:"" group:"bot" help:"Sessions by the clock: list them, start one."`
-	Sessions   sessions.Verbs         `cmd:"" group:"work" help:"List, export and import sessions."`
-	Version    versionCmd             `cmd:"" help:"Print the version."`
-	Completion terminal.Completion    `cmd:"" help:"Print the script with which a shell completes words of handrail."`
+	Audit      sessions.Audit         `cmd:"" group:"bot" help:"Check that no log was changed."`
 	Workspaces workspacesCmd          `cmd:"" group:"bot" help:"Make workspaces for a server that runs in another container."`
-	Toolhost   toolhostCmd            `cmd:"" hidden:"" help:"Serve tools over standard input and output, inside a workspace."`
+
+	Policy     door.Policy         `cmd:"" group:"inside" help:"Ask the policy for its decision."`
+	Tools      door.Tools          `cmd:"" group:"inside" help:"List, parse and call the agent's tools."`
+	Text       door.Text           `cmd:"" group:"inside" help:"Make texts safe to post, or to read."`
+	Completion terminal.Completion `cmd:"" group:"inside" help:"Print the script with which a shell completes words of handrail."`
+	Version    versionCmd          `cmd:"" group:"inside" help:"Print the version."`
+
+	Toolhost toolhostCmd `cmd:"" hidden:"" help:"Serve tools over standard input and output, inside a workspace."`
 
 	flagsOfAll
 }
@@ -162,6 +166,7 @@ func perform(ctx context.Context, args []string, w *console) (err error) {
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
 		kong.ExplicitGroups([]kong.Group{
 			{Key: "start", Title: "To begin with:"},
+			{Key: "inside", Title: "To look inside, and for scripts:"},
 			{Key: "work", Title: "In a clone on this machine:"},
 			{Key: "bot", Title: "As a bot on GitHub:"},
 		}),

@@ -16,7 +16,7 @@ var operators = []scriptVerb{
 func (s *stage) operator(ts *testscript.TestScript, args []string) error {
 	cmd := exec.Command("handrail", args...)
 	cmd.Dir = ts.MkAbs(".")
-	for _, name := range []string{"PATH", "HOME", "TMPDIR", "OLLAMA_HOST", "HANDRAIL_MODEL"} {
+	for _, name := range []string{"PATH", "HOME", "TMPDIR", "OLLAMA_HOST", "HANDRAIL_MODEL", "COLUMNS"} {
 		cmd.Env = append(cmd.Env, name+"="+ts.Getenv(name))
 	}
 	cmd.Env = append(cmd.Env, s.env...)

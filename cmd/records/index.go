@@ -69,7 +69,8 @@ func (k *Indexed) read(ctx context.Context) (map[string]index.Progress, error) {
 // List returns the stored progress of all repositories, by name.
 func (k *Indexed) List(ctx context.Context) ([]index.Progress, error) {
 	all, err := k.read(ctx)
-	return slices.SortedFunc(maps.Values(all), func(a, b index.Progress) int { return strings.Compare(a.Repo, b.Repo) }), err
+	byName := func(a, b index.Progress) int { return strings.Compare(a.Repo, b.Repo) }
+	return slices.SortedFunc(maps.Values(all), byName), err
 }
 
 // unusedVectors is the time after which vectors that no session used are deleted.

@@ -21,11 +21,11 @@ func (slow) Name() string { return "slow" }
 
 func (s slow) Stream(context.Context, llm.Request) iter.Seq2[llm.Part, error] {
 	return func(yield func(llm.Part, error) bool) {
-		time.Sleep(time.Second)
+		<-time.After(time.Second)
 		if !yield(llm.Part{Content: "well"}, nil) || !s.ends {
 			return
 		}
-		time.Sleep(2 * time.Second)
+		<-time.After(2 * time.Second)
 		yield(llm.Part{Done: true, AnswerTokens: 10}, nil)
 	}
 }

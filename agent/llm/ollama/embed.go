@@ -28,7 +28,9 @@ func (m *Model) Embedding(ctx context.Context) (llm.Embedding, error) {
 // context.
 func (m *Model) Embed(ctx context.Context, texts []string) ([][]float32, error) {
 	cut := true
-	resp, err := m.api.Embed(ctx, &api.EmbedRequest{Model: m.end.Model, Input: texts, KeepAlive: m.keepAlive, Truncate: &cut})
+	resp, err := m.api.Embed(ctx, &api.EmbedRequest{
+		Model: m.end.Model, Input: texts, KeepAlive: m.keepAlive, Truncate: &cut,
+	})
 	if err != nil && strings.Contains(err.Error(), "unexpected end of JSON") {
 		return nil, m.end.Died(err)
 	}

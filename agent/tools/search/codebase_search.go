@@ -86,8 +86,8 @@ func (m meaning) run(ctx context.Context, a tools.Args, _ tools.Progress) (tools
 	}
 	var b strings.Builder
 	var near []index.Hit
-	switch {
-	case m.Meaning == nil:
+	switch m.Meaning {
+	case nil:
 		b.WriteString("[Semantic search is not available (no embedding model): these are text matches.]\n")
 	default:
 		wide := q

@@ -252,7 +252,13 @@ func (r runner) intent(ctx context.Context, a tools.Args) (policy.Action, error)
 	} else if detached {
 		display += "\n(it runs on in the background)" //control:background-is-said
 	}
-	return policy.Action{Kind: policy.Execute, Command: cmd.Line, Cwd: cmd.Cwd, Display: display, Longer: r.longer(cmd)}, nil
+	return policy.Action{
+		Kind:    policy.Execute,
+		Command: cmd.Line,
+		Cwd:     cmd.Cwd,
+		Display: display,
+		Longer:  r.longer(cmd),
+	}, nil
 }
 
 func (r runner) run(ctx context.Context, a tools.Args, emit tools.Progress) (tools.Result, error) {

@@ -207,7 +207,8 @@ func (x *question) places(ctx context.Context, ask lsp.Ask, p lsp.Position) erro
 			return x.implementers(ctx, name, p)
 		}
 	}
-	found, err := x.compared(ctx, x.nameAt(p), func() ([]lsp.Place, error) { return x.client.Find(ctx, ask, x.abs, p) }, expect)
+	find := func() ([]lsp.Place, error) { return x.client.Find(ctx, ask, x.abs, p) }
+	found, err := x.compared(ctx, x.nameAt(p), find, expect)
 	for _, f := range found {
 		if len(x.out.Items) >= x.q.Max {
 			x.out.Left++

@@ -233,7 +233,9 @@ func methodsOf(text []byte, name string) (out []string) {
 }
 
 // goImplementers expects the receivers that have all methods.
-func (x *question) goImplementers(ctx context.Context, methods []string) (func([]lsp.Place) []workspace.CodeItem, error) {
+func (x *question) goImplementers(
+	ctx context.Context, methods []string,
+) (func([]lsp.Place) []workspace.CodeItem, error) {
 	pattern := `^func \((?:\w+ )?\*?\w+(?:\[[^\]]*\])?\) (?:` + strings.Join(methods, "|") + `)\(`
 	files, err := x.hits(ctx, pattern)
 	if err != nil {

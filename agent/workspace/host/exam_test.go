@@ -106,7 +106,7 @@ func differ(got, want []string) string {
 
 func linesBelow(t testing.TB, dir, ext string) (n int) {
 	t.Helper()
-	err := filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
+	err := filepath.WalkDir(dir, func(p string, _ fs.DirEntry, err error) error {
 		if err != nil || filepath.Ext(p) != ext {
 			return err
 		}
@@ -218,7 +218,7 @@ func rawServer(t testing.TB, dir, program string) *lsp.Client {
 func pythonUses(t testing.TB, dir string) (all []symbol) {
 	t.Helper()
 	c := rawServer(t, dir, "basedpyright-langserver")
-	err := filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
+	err := filepath.WalkDir(dir, func(p string, _ fs.DirEntry, err error) error {
 		if err != nil || filepath.Ext(p) != ".py" {
 			return err
 		}

@@ -33,7 +33,9 @@ func Vectors(t *testing.T, open func(t *testing.T, now func() time.Time) store.V
 	if diff := cmp.Diff(map[string][]byte{"a": {0, 255, 128}, "b": []byte("b")}, rows("m", "a", "b", "c")); diff != "" {
 		t.Errorf("rows (-want +got):\n%s", diff)
 	}
-	errs := parallel(8, func(i int) error { return s.PutVectors(ctx, "m", fmt.Sprint("p", i%4), bytes.Repeat([]byte{1}, 300_000)) })
+	errs := parallel(8, func(i int) error {
+		return s.PutVectors(ctx, "m", fmt.Sprint("p", i%4), bytes.Repeat([]byte{1}, 300_000))
+	})
 	if count(errs, nil) != len(errs) || len(rows("m", "p0", "p1", "p2", "p3")) != 4 {
 		t.Errorf("rows put at once: %v", errs)
 	}
