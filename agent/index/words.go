@@ -36,12 +36,13 @@ func Words(question string) []string {
 }
 
 // common are words of English that say nothing about a program.
-var common = set(`a about after all also an and any are as at be been before being between both but by can code could did
-	do does done each either else every file files find for from function get gets had has have how if in into is it its itself
-	like made make makes many may me might more most must no not of off on once one only or other out over own program same
-	should show since so some such than that the their them then there these they this those through to under until up upon
-	use used uses using via was we were what when where whether which while who why will with within without would you your
-	happens implemented handled handle decides decide logic place part`)
+var common = set(`a about after all also an and any are as at be been before being between both but by can code could
+	did do does done each either else every file files find for from function get gets had has have how
+	if in into is it its itself like made make makes many may me might more most must no not of off on
+	once one only or other out over own program same should show since so some such than that the their
+	them then there these they this those through to under until up upon use used uses using via was we
+	were what when where whether which while who why will with within without would you your happens
+	implemented handled handle decides decide logic place part`)
 
 func set(words string) map[string]bool {
 	out := map[string]bool{}
