@@ -69,8 +69,10 @@ func mergeTools(server, repo Tools) Tools {
 	out := Tools{}
 	for _, rules := range []Tools{server, repo} {
 		for name, r := range rules {
-			had := out[name]
-			out[name] = ToolRule{had.Off || r.Off, union(had.OffIn, r.OffIn), minLimit(had.Timeout, r.Timeout)} //control:tools-narrow
+			if had, ok := out[name]; ok { //control:tools-narrow
+				r = ToolRule{had.Off || r.Off, union(had.OffIn, r.OffIn), minLimit(had.Timeout, r.Timeout)}
+			}
+			out[name] = r
 		}
 	}
 	return out

@@ -227,7 +227,7 @@ var controlsOfAgent = []control{
 	{"tool-is-off", "false", "./cmd/handrail", "TestScripts/run_more_time"},
 	{"command-time", "false", "./cmd/handrail", "TestScripts/run_more_time"},
 	{"more-time-is-asked", "true", "./policy", "TestMoreTimeIsAsked"},
-	{"tools-narrow", "value r", "./policy", "TestMergeTools"},
+	{"tools-narrow", "false", "./policy", "TestMergeTools"},
 	{"hidden-rules", "false", "./agent/work", "TestHiddenRules"},
 	{"sigpipe-is-no-failure", "value !t.Passed()", "./agent", "TestTestsThatPass"},
 	{"tests-are-old", "drop", "./agent", "TestTestsThatPass"},
