@@ -62,7 +62,6 @@ type turnEnd struct {
 type process struct {
 	conn    *acp.Conn
 	session string
-	mode    string // as the agent reported it last
 
 	mu    sync.Mutex
 	queue []event

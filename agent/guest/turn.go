@@ -141,8 +141,6 @@ func (a *answer) take(p *process, u acp.Update, yield func(llm.Part) bool) bool 
 	case acp.ToolCallBegun, acp.ToolCallUpdate:
 		p.note(u.Call)
 		a.words.Reset()
-	case acp.ModeChanged:
-		p.mode = u.Mode
 	}
 	return true
 }

@@ -109,9 +109,11 @@ func (x *Index) build(ctx context.Context, t Tree) error {
 		return err
 	}
 	var missing []File
+	asked := map[string]bool{}
 	for _, f := range t.Files {
-		again := len(missing) > 0 && missing[len(missing)-1].Blob == f.Blob
-		if known[f.Blob] == nil && !again {
+		// The same content below another name may count.
+		if known[f.Blob] == nil && !asked[f.Blob] && !Excludes(f.Path) {
+			asked[f.Blob] = true
 			missing = append(missing, f)
 		}
 	}
@@ -120,10 +122,6 @@ func (x *Index) build(ctx context.Context, t Tree) error {
 	})
 	e := &embedding{Index: x, maker: m, wait: x.cfg.Wait}
 	for _, f := range missing {
-		if Excludes(f.Path) { // by the name alone: the same content may count elsewhere
-			x.tell(t.Repo, func(p *Progress) { p.Done++ })
-			continue
-		}
 		text, err := t.Read(ctx, f.Path)
 		if ctx.Err() != nil {
 			return ctx.Err()

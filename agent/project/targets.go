@@ -216,14 +216,15 @@ var shellOf = pattern.Lazy(`^#![ \t]*(?:/\S*/)?(?:env[ \t]+)?(bash|dash|ksh|sh|z
 // call returns the line that calls a script: by its path if it may be executed, by its
 // shell otherwise. name is the path below the working directory.
 func (t *tree) call(ctx context.Context, at, name string) string {
-	if _, mode, err := t.files.ReadAll(ctx, at, maxRead); err == nil && mode&0o111 != 0 {
+	text, mode, err := t.files.ReadAll(ctx, at, maxRead)
+	if err == nil && mode&0o111 != 0 {
 		if !strings.Contains(name, "/") {
 			return "./" + name
 		}
 		return name
 	}
-	if found := shellOf().FindStringSubmatch(t.read(ctx, at)); found != nil {
-		return found[1] + " " + name
+	if found := shellOf().FindSubmatch(text); found != nil {
+		return string(found[1]) + " " + name
 	}
 	return "sh " + name
 }
