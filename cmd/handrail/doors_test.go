@@ -256,7 +256,7 @@ func TestWrongUseIsJSONToo(t *testing.T) {
 // TestNoVerb: a person who types just the name gets help, a script nothing.
 func TestNoVerb(t *testing.T) {
 	out, errs, code := atDoor(t, "")
-	if out != "" || code != exitUsage || !strings.Contains(errs, "Usage: handrail") || !strings.Contains(errs, "Commands:") {
+	if out != "" || code != exitUsage || !strings.Contains(errs, "Usage: handrail") || !strings.Contains(errs, "To begin with:\n  demo") {
 		t.Errorf("exit %d, stdout %q, stderr %q", code, out, errs)
 	}
 	for _, args := range [][]string{{"policy"}, {"tools"}, {"policy", "explain"}} {
