@@ -19,6 +19,8 @@ func TestTakesCheckpoints(t *testing.T) {
 		"/agent undo `Makefile`":                   "undo 0 [Makefile]",
 		"/agent keep .github/agent.yml":            "keep 0 [.github/agent.yml]",
 		"/agent keep it short":                     "ask",
+		"/agent keep 2":                            "ask",
+		"/agent keep":                              "keep 0 []",
 		"/agent undo the rename in the parser":     "ask",
 		"/agent keep the tests in tests/ but sort": "ask",
 		"/agent undo stack overflows":              "ask",
