@@ -164,6 +164,10 @@ func (r *serveRunner) run(ctx context.Context, w bot.Work) (session.Outcome, err
 		w.OnEvent = func(e session.Event) { follow(e); r.opt.shown(e) }
 	}
 	rules := policy.Merge(r.cfg.Policy, repo).WithDefaults()
+	others, err := r.others(ctx, &w, rules, repo)
+	if err != nil {
+		return session.Outcome{}, err
+	}
 	e, err := r.engine.Under(rules)
 	if err != nil {
 		return session.Outcome{}, err
@@ -203,6 +207,7 @@ func (r *serveRunner) run(ctx context.Context, w bot.Work) (session.Outcome, err
 		Name:    w.Thread.Ref.Repo,
 		Log:     w.Log,
 		Repo:    m,
+		Others:  others,
 		Commits: look,
 		Push: func(ctx context.Context, p gitops.SafePush) (_ gitops.Pushed, err error) {
 			branch := strings.TrimPrefix(p.Ref, "refs/heads/")

@@ -1,0 +1,33 @@
+package render
+
+import "fmt"
+
+// NoOther says that another repository, which the configuration names, cannot be read in a
+// session. why completes the sentence.
+func NoOther(name, why string) string {
+	return fmt.Sprintf("I did not begin: `repositories` in `.github/agent.yml` names %s, but %s.", code(name), why)
+}
+
+// Reasons of [NoOther].
+const (
+	OtherUnlisted     = "the operator of this server does not allow that: it has to be listed in `policy.repositories` of the server's file"
+	OtherNotInstalled = "there is no such repository among those that my installation here reaches"
+	OtherLessPublic   = "fewer can read it than this repository, and its text must not get into this thread"
+	OtherUnasked      = "it is not public, and no account that may read it asked for this session"
+	OtherEmpty        = "it has no commit yet"
+)
+
+// OtherRenamed is the reason if the repository has another name by now.
+func OtherRenamed(now string) string {
+	return fmt.Sprintf("that is called %s now: correct the name", code(now))
+}
+
+// OtherUnreadable is the reason if the author of a request cannot read the repository.
+func OtherUnreadable(login string) string {
+	return fmt.Sprintf("%s cannot read it on GitHub", code(login))
+}
+
+// OtherWithoutRef is the reason if the repository lacks the configured branch or tag.
+func OtherWithoutRef(ref string) string {
+	return fmt.Sprintf("it has no branch and no tag %s", code(ref))
+}
