@@ -211,8 +211,8 @@ type Reach int
 // The circles: everyone, the members of an enterprise, and invited accounts.
 const (
 	Public Reach = iota
-	Internal
-	Private
+	ofEnterprise
+	ofInvited
 )
 
 // reachOf returns the reach of a repository. In doubt it is the narrowest.
@@ -221,9 +221,9 @@ func reachOf(r *github.Repository) Reach {
 	case !r.GetPrivate() && (r.GetVisibility() == "" || r.GetVisibility() == "public"):
 		return Public
 	case r.GetVisibility() == "internal":
-		return Internal
+		return ofEnterprise
 	}
-	return Private
+	return ofInvited
 }
 
 // Repo reads the repository's metadata.

@@ -5,22 +5,17 @@ import "fmt"
 // NoOther says that another repository, which the configuration names, cannot be read in a
 // session. why completes the sentence.
 func NoOther(name, why string) string {
-	return fmt.Sprintf("I did not begin: `repositories` in `.github/agent.yml` names %s, but %s.", code(name), why)
+	return fmt.Sprintf("I cannot work on this: `repositories` in `.github/agent.yml` names %s, but %s.", code(name), why)
 }
 
 // Reasons of [NoOther].
 const (
 	OtherUnlisted     = "the operator of this server does not allow that: it has to be listed in `policy.repositories` of the server's file"
-	OtherNotInstalled = "there is no such repository among those that my installation here reaches"
+	OtherNotInstalled = "my installation here reaches no repository of that name; if it was renamed, write its present name"
 	OtherLessPublic   = "fewer can read it than this repository, and its text must not get into this thread"
 	OtherUnasked      = "it is not public, and no account that may read it asked for this session"
 	OtherEmpty        = "it has no commit yet"
 )
-
-// OtherRenamed is the reason if the repository has another name by now.
-func OtherRenamed(now string) string {
-	return fmt.Sprintf("that is called %s now: correct the name", code(now))
-}
 
 // OtherUnreadable is the reason if the author of a request cannot read the repository.
 func OtherUnreadable(login string) string {

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/handrail-bot/handrail/agent/session"
@@ -105,14 +106,15 @@ func (r *serveRunner) find(ctx context.Context, at live.Thread, want policy.Repo
 		o.about, err = o.client.Repo(ctx)
 	}
 	switch {
-	case errors.Is(err, ghapp.ErrNotFound):
+	case errors.Is(err, ghapp.ErrNotFound), err != nil && ghapp.KindOf(err) == ghapp.Permanent: // no token for a former name
+		r.log.WarnContext(ctx, "another repository cannot be read", "repository", want.Name(), "err", err)
 		return o, no(want, render.OtherNotInstalled)
 	case err != nil:
 		return o, err
+	case !strings.EqualFold(o.about.Name, want.Name()):
+		return o, no(want, render.OtherNotInstalled)
 	case o.about.Reach > at.Repo.Reach: //control:other-repository-downward
 		return o, no(want, render.OtherLessPublic)
-	case !strings.EqualFold(o.about.Name, want.Name()):
-		return o, no(want, render.OtherRenamed(o.about.Name))
 	}
 	return o, nil
 }
@@ -122,25 +124,23 @@ type askers struct {
 	others []other
 	work   *bot.Work
 	known  map[string]bool // logins that can
-	seen   int64           // last event of the log that was read
 }
 
 func (a *askers) check(ctx context.Context) error {
-	logins := []string{a.work.Task.Requester}
-	events, err := a.work.Log.Events(ctx, a.seen)
+	if !slices.ContainsFunc(a.others, func(o other) bool { return o.about.Reach != ghapp.Public }) {
+		return nil
+	}
+	events, err := a.work.Log.Events(ctx, 0)
 	if err != nil {
 		return err
 	}
-	for _, e := range events {
-		a.seen = e.Seq
-		if e.Type != session.TypeMessage {
-			continue
-		}
-		m, err := session.Decode[session.Message](e)
-		if err != nil {
-			return err
-		}
-		if m.Author != "" && m.Why == "" {
+	state, err := session.Fold(events)
+	if err != nil {
+		return err
+	}
+	logins := []string{a.work.Task.Requester}
+	for _, m := range state.Timeline {
+		if m, ok := m.(*session.Message); ok && m.Author != "" && m.Why == "" {
 			logins = append(logins, m.Author)
 		}
 	}

@@ -65,9 +65,10 @@ func (s *Server) Grant(name, login, role string) error {
 	})
 }
 
-// Rename gives a repository another name. Its former name leads to it.
+// Rename gives a repository another name.
 func (s *Server) Rename(name, to string) error {
 	return s.As("", name, func(r *hub.Repo, _ *hub.User) error {
+		delete(s.Repos, strings.ToLower(r.FullName()))
 		r.Name = to
 		s.Repos[strings.ToLower(r.FullName())] = r
 		return nil
