@@ -58,7 +58,8 @@ const maxRepositories = 10
 // server's allows.
 func mergeRepositories(server, repo []Repository) (out []Repository) {
 	for _, r := range repo {
-		i := slices.IndexFunc(server, func(s Repository) bool { return s.covers(r) }) //control:other-repositories-of-the-operator
+		//control:other-repositories-of-the-operator
+		i := slices.IndexFunc(server, func(s Repository) bool { return s.covers(r) })
 		if i < 0 {
 			continue
 		}

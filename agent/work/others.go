@@ -58,7 +58,8 @@ func (e *Engine) takeOthers(ctx context.Context, j Job) (t takenOthers, err erro
 			t.drop()
 			return t, fmt.Errorf("read %s: %w", o.Name, err)
 		}
-		want := gitops.BaseWant{Commit: o.Commit, Rules: e.cfg.Guests.hide(rulesOf("", hidden))} //control:other-repository-hides
+		//control:other-repository-hides
+		want := gitops.BaseWant{Commit: o.Commit, Rules: e.cfg.Guests.hide(rulesOf("", hidden))}
 		got, err := e.cfg.Bases.store.Take(ctx, o.Repo, want)
 		if err != nil {
 			t.drop()
@@ -94,7 +95,8 @@ func othersWords(list []Other) string {
 	if len(out) == 0 {
 		return ""
 	}
-	return "\n- Other repositories, for reading only; searches look there if they name the directory: " + strings.Join(out, ", ")
+	return "\n- Other repositories, for reading only; searches look there if they name the directory: " +
+		strings.Join(out, ", ")
 }
 
 // tellOthers notes, for users and the model, the commits of the other repositories: once,

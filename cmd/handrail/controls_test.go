@@ -193,7 +193,7 @@ var controls = slices.Concat(controlsOfAgent, controlsOfBot, controlsOfReview, c
 	{"other-repository-kept", "value -1", "./policy", "TestKeptDirectory"},
 	{"other-repository-installed", "value theirs == 0 && own == 0", "./cmd/handrail", "TestScripts/serve_repositories_refused"},
 	{"other-repository-downward", "false", "./cmd/handrail", "TestScripts/serve_repositories_refused"},
-	{"other-repository-of-the-requester", "value actor.Lookup != policy.Found && renamed", "./cmd/handrail", "TestScripts/serve_repositories_refused"},
+	{"other-repository-of-the-requester", "value actor.Lookup != policy.Found && none && renamed", "./cmd/handrail", "TestScripts/serve_repositories_refused"},
 	{"other-repository-later", "value nil", "./cmd/handrail", "TestScripts/serve_repositories_refused"},
 	{"other-repository-hides", "value gitops.BaseWant{Commit: o.Commit, Rules: e.cfg.Guests.hide(gitops.BaseRules{Key: hidden.Key})}", "./cmd/handrail", "TestScripts/serve_repositories$"},
 	{"other-repository-ref", "value repo.Resolve(ctx, r.Ref())", "./agent/work", "TestOtherAt"},

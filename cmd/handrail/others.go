@@ -33,7 +33,11 @@ func no(r policy.Repository, why string) error {
 // others returns the other repositories of a session, up to date. Before anything is
 // fetched it checks that the thread may have the text of all of them: the error is the
 // message for its users otherwise. After that, authors are checked with the inbox.
-func (r *serveRunner) others(ctx context.Context, w *bot.Work, rules, repo policy.Config) (out []work.Other, err error) {
+func (r *serveRunner) others(
+	ctx context.Context,
+	w *bot.Work,
+	rules, repo policy.Config,
+) (out []work.Other, err error) {
 	for _, o := range rules.Unlisted(repo) {
 		return nil, no(o, render.OtherUnlisted)
 	}
@@ -106,7 +110,7 @@ func (r *serveRunner) find(ctx context.Context, at live.Thread, want policy.Repo
 		o.about, err = o.client.Repo(ctx)
 	}
 	switch {
-	case errors.Is(err, ghapp.ErrNotFound), err != nil && ghapp.KindOf(err) == ghapp.Permanent: // no token for a former name
+	case err != nil && ghapp.KindOf(err) == ghapp.Permanent: // there is no token for a former name
 		r.log.WarnContext(ctx, "another repository cannot be read", "repository", want.Name(), "err", err)
 		return o, no(want, render.OtherNotInstalled)
 	case err != nil:
@@ -171,7 +175,8 @@ func (a *askers) mayRead(ctx context.Context, o other, login string) error {
 	}
 	id := a.work.RequesterID
 	renamed := login == a.work.Task.Requester && id != 0 && actor.ID != id
-	if actor.Lookup != policy.Found || actor.Permission == "none" || actor.Permission == "" || renamed { //control:other-repository-of-the-requester
+	none := actor.Permission == "none" || actor.Permission == ""
+	if actor.Lookup != policy.Found || none || renamed { //control:other-repository-of-the-requester
 		return no(o.Repository, render.OtherUnreadable(login))
 	}
 	return nil

@@ -65,7 +65,11 @@ func (s *Session) openOthers(ctx context.Context) error {
 		o, err := work.OtherAt(ctx, r, m)
 		switch {
 		case errors.Is(err, gitops.ErrNotFound) && r.Ref() != "":
-			err = door.Usage("%s has no branch and no tag %s, which `repositories` in .github/agent.yml asks for", dir, untrusted.EscapeLine(r.Ref()))
+			err = door.Usage(
+				"%s has no branch and no tag %s, which `repositories` in .github/agent.yml asks for",
+				dir,
+				untrusted.EscapeLine(r.Ref()),
+			)
 		case err != nil:
 			err = door.Usage("--other %s: %s: %w", r.Name(), dir, err)
 		}

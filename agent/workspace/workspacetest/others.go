@@ -25,7 +25,8 @@ func others(t *testing.T, s Subject) {
 	other := workspace.Other{Name: "team/lib", Source: lib}
 	ws := OpenSpec(t, s, workspace.Spec{Source: source, Others: []workspace.Other{other}})
 	at := other.Path()
-	if f, err := ws.Read(ctx, at+"/src/lib.txt"); err != nil || len(f.Chunks) != 1 || f.Chunks[0].Lines[0] != "needle of the other" {
+	f, err := ws.Read(ctx, at+"/src/lib.txt")
+	if err != nil || len(f.Chunks) != 1 || f.Chunks[0].Lines[0] != "needle of the other" {
 		t.Errorf("read: %+v, %v", f, err)
 	}
 	if out := mustRun(t, ws, "cat "+at+"/src/lib.txt; sh "+at+"/run.sh"); out != "needle of the other\nran\n" {
@@ -45,7 +46,8 @@ func others(t *testing.T, s Subject) {
 		}
 	}
 	all, err := ws.List(ctx, ".", true, 0)
-	if err != nil || slices.ContainsFunc(all.Entries, func(e workspace.Entry) bool { return strings.Contains(e.Path, "go.mod") }) {
+	within := func(e workspace.Entry) bool { return strings.Contains(e.Path, "go.mod") }
+	if err != nil || slices.ContainsFunc(all.Entries, within) {
 		t.Errorf("the list has files of the other repository: %+v, %v", all, err)
 	}
 	if out := mustRun(t, ws, "stat -c %A "+at+"/src/lib.txt"); !s.Wall && out != "-r--r--r--\n" {
@@ -61,7 +63,8 @@ func others(t *testing.T, s Subject) {
 		t.Errorf("remove: %v, want ErrOther", err)
 	}
 	res := run(t, ws, "rm linked; echo x >"+at+"/src/lib.txt; rm -f "+at+"/go.mod; touch "+at+"/new")
-	if out := mustRun(t, ws, "cat "+at+"/src/lib.txt; ls "+at); s.Wall && out != "needle of the other\ngo.mod\nrun.sh\nsrc\n" {
+	want := "needle of the other\ngo.mod\nrun.sh\nsrc\n"
+	if out := mustRun(t, ws, "cat "+at+"/src/lib.txt; ls "+at); s.Wall && out != want {
 		t.Errorf("commands change the other repository: %q, %s", out, res.Output)
 	}
 	run(t, ws, "echo x >"+workspace.OthersDir+"/x")
