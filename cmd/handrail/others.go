@@ -38,8 +38,8 @@ func (r *serveRunner) others(
 	w *bot.Work,
 	rules, repo policy.Config,
 ) (out []work.Other, err error) {
-	for _, o := range rules.Unlisted(repo) {
-		return nil, no(o, render.OtherUnlisted)
+	if list := rules.Unlisted(repo); len(list) > 0 {
+		return nil, no(list[0], render.OtherUnlisted)
 	}
 	if len(rules.Repositories) == 0 {
 		return nil, nil
@@ -123,7 +123,8 @@ func (r *serveRunner) find(ctx context.Context, at live.Thread, want policy.Repo
 	return o, nil
 }
 
-// askers checks that the authors of a session's requests can read the other repositories.
+// askers checks that the requester of a session, and the authors of its present request,
+// can read the other repositories.
 type askers struct {
 	others []other
 	work   *bot.Work
@@ -143,7 +144,7 @@ func (a *askers) check(ctx context.Context) error {
 		return err
 	}
 	logins := []string{a.work.Task.Requester}
-	for _, m := range state.Timeline {
+	for _, m := range state.Timeline[min(state.Began.Moments, len(state.Timeline)):] {
 		if m, ok := m.(*session.Message); ok && m.Author != "" && m.Why == "" {
 			logins = append(logins, m.Author)
 		}
