@@ -23,6 +23,7 @@ type Policy struct {
 	alwaysAsk kindSet
 	defaults  [lastKind + 1]Verdict
 	walled    bool
+	kept      string   // directory in which nothing may be changed; "" if none
 	tests     []string // commands that run the project's tests
 	remote    *Remote  // destination of the work; nil if there is none
 	analyze   func(string) shell.Analysis
@@ -121,7 +122,7 @@ func (p *Policy) Check(m Mode, a Action) Decision {
 		}
 	}
 	steps := [...]func(facts, *Decision) bool{
-		p.modeStep, p.denyStep, criticalStep, longerStep, p.alwaysAskStep,
+		p.modeStep, p.denyStep, p.keptStep, criticalStep, longerStep, p.alwaysAskStep,
 		p.mcpStep, p.networkStep, p.sensitiveStep, p.allowStep, p.severityStep,
 	}
 	for _, step := range steps {

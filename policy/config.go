@@ -32,9 +32,12 @@ type Config struct {
 	Budget      Budget      `yaml:"budget,omitempty" json:"budget,omitzero"`
 	PullRequest PullRequest `yaml:"pull_request,omitempty" json:"pull_request,omitzero"`
 	MCP         Servers     `yaml:"mcp,omitempty" json:"mcp,omitzero"`
-	Delivery    `yaml:",inline"`
-	Watch       `yaml:",inline"`
-	Running     `yaml:",inline"`
+
+	Repositories []Repository `yaml:"repositories,omitempty" json:"repositories,omitempty" jsonschema:"description=Other repositories that sessions read; in the server's policy those that repositories may name\\, with owner/* for all of an owner."`
+
+	Delivery `yaml:",inline"`
+	Watch    `yaml:",inline"`
+	Running  `yaml:",inline"`
 
 	// Above is the configuration that this one was merged under, see [Merge]; nil if there
 	// is none. Its rules apply in addition to these.

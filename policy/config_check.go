@@ -80,6 +80,7 @@ func (c Config) Validate() error {
 	c.checkSetUp(&p)
 	c.checkLanguageServers(&p)
 	c.checkServers(&p)
+	c.checkRepositories(&p)
 	c.checkTools(&p)
 	c.checkBudget(&p)
 	c.checkDelivery(&p)
@@ -277,6 +278,11 @@ func (c Config) CheckEffect() error {
 func (c Config) CheckRepository() error {
 	var p problems
 	p.ofServer(reflect.ValueOf(c), nil)
+	for i, r := range c.Repositories {
+		if _, all := r.owner(); all {
+			p.add("only the server's file may name all repositories of an owner; name one", "repositories", i)
+		}
+	}
 	return p.all.Err()
 }
 

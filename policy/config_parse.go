@@ -49,5 +49,9 @@ func Words() map[reflect.Type]strict.Words {
 			Means:   "A number of bytes, such as 512m or 4g.",
 			Number:  true,
 		},
+		reflect.TypeFor[Repository](): {
+			Pattern: repositoryPattern,
+			Means:   "A repository, such as owner/name, or owner/name@ref for a branch, a tag or a commit.",
+		},
 	}
 }

@@ -96,6 +96,7 @@ func Merge(server, repo Config) Config {
 	out.SetUp = mergeSetUp(server.SetUp, repo.SetUp)
 	out.LanguageServers = slices.Clone(server.LanguageServers) //control:language-servers-of-the-server
 	out.MCP = mergeServers(server.MCP, repo.MCP)
+	out.Repositories = mergeRepositories(server.Repositories, repo.Repositories)
 	return out
 }
 

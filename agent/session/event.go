@@ -70,6 +70,8 @@ type Clone struct {
 	Provider  string `json:"provider,omitempty"`  // kind of the model's server, if given
 	Deps      string `json:"deps,omitempty"`      // source of packages: clone, setup or none; "" if unset
 	Server    string `json:"server,omitempty"`    // address of the model's server; "" means the environment's
+
+	Others map[string]string `json:"others,omitempty"` // absolute paths of clones of other repositories, by "owner/name"
 }
 
 // Place is the location of a request on GitHub. The request includes the conversation

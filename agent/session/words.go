@@ -163,6 +163,7 @@ const (
 	NoteCompaction NoteKind = "compaction" // earlier steps were summarized
 	NoteSetUp      NoteKind = "set up"     // result of the repository's set-up; the first line is for display
 	NotePaths      NoteKind = "paths"      // the part of the repository in the workspace; the first line is for display
+	NoteOthers     NoteKind = "others"     // other repositories in the workspace; the first line is for display
 	NoteServers    NoteKind = "servers"    // MCP servers that are not used, a line each
 	NoteLFS        NoteKind = "lfs"        // files whose contents Git LFS keeps
 	NoteSaid       NoteKind = "said"       // message without an instruction, during the wait for an answer

@@ -193,7 +193,7 @@ func (e *Engine) projectWords(
 	j Job,
 ) (err error) {
 	base := j.Task.Base[:min(10, len(j.Task.Base))]
-	say.Project, say.Runs, say.Charted = facts.About()+fmt.Sprintf("\n- Branch: %s, from commit %s", j.Task.Branch, base), facts.Runs(), facts.Charted
+	say.Project, say.Runs, say.Charted = facts.About()+fmt.Sprintf("\n- Branch: %s, from commit %s", j.Task.Branch, base)+othersWords(j.Others), facts.Runs(), facts.Charted
 	say.Network = networkWords(ws.Engine(), e.cfg.Rules.Workspace)
 	if !j.Foreign { // the file names of a fork are untrusted
 		say.Example.Path, say.Example.Line = facts.Example(ctx, ws, j.Task.Text)

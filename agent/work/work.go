@@ -13,6 +13,7 @@
 //	bases.go       the files of commits, as lower layers of workspaces
 //	past.go        the git history inside of the workspace
 //	paths.go       the part of the repository in the workspace
+//	others.go      other repositories in the workspace
 //	meaning.go     the files for the index of meanings
 //	files.go       the files of a commit, and the project's part of the prompt
 //	foreign.go     hiding rules for external files
@@ -155,6 +156,7 @@ type Job struct {
 	Name    string // display name of the repository
 	Log     session.Log
 	Repo    *gitops.Mirror
+	Others  []Other // other repositories to read
 	Commits Commits
 	// Push sends a commit to the remote. If it is nil, the branch stays in Repo.
 	Push func(ctx context.Context, p gitops.SafePush) (gitops.Pushed, error)
@@ -232,6 +234,9 @@ func (e *Engine) runOnce(ctx context.Context, j Job) (out session.Outcome, err e
 		return out, err
 	}
 	if err := e.tellPaths(ctx, j, at); err != nil {
+		return out, err
+	}
+	if err := e.tellOthers(ctx, j, at); err != nil {
 		return out, err
 	}
 	image, err := e.image(ctx, j, at)
@@ -338,6 +343,9 @@ func (e *Engine) agent(
 	if isWalled(ws.Engine(), e.cfg.Rules.Workspace.Network) {
 		saves.walled, cfg.Policy = true, cfg.Policy.Walled(facts.Tests()...)
 	}
+	if len(j.Others) > 0 {
+		cfg.Policy = cfg.Policy.Keeping(workspace.OthersDir)
+	}
 	if j.Push != nil {
 		remote, err := remoteOf(ctx, j.Repo, at.Published, j.RulesAt)
 		if err != nil {
@@ -414,18 +422,27 @@ func isWalled(engine, network string) bool {
 // session: the workspace of the call, and the facts of the job.
 func (e *Engine) approvalFacts(ws place, j Job) func(context.Context) ([]session.Fact, error) {
 	return func(ctx context.Context) ([]session.Fact, error) {
-		facts := []session.Fact{
-			{Name: "workspace engine", Value: ws.Engine()},
-			{Name: "workspace image", Value: j.image.Name},
-			{Name: "workspace network", Value: networkOf(e.cfg.Rules.Workspace)},
-			{Name: "set-up", Value: ws.layer},
-		}
+		facts := e.surroundings(ws.Engine(), ws.layer, j)
 		if j.ApprovalFacts == nil {
 			return facts, nil
 		}
 		more, err := j.ApprovalFacts(ctx)
 		return append(facts, more...), err
 	}
+}
+
+// surroundings returns the facts about a workspace on which an approval depends.
+func (e *Engine) surroundings(engine, layer string, j Job) []session.Fact {
+	facts := []session.Fact{
+		{Name: "workspace engine", Value: engine},
+		{Name: "workspace image", Value: j.image.Name},
+		{Name: "workspace network", Value: networkOf(e.cfg.Rules.Workspace)},
+		{Name: "set-up", Value: layer},
+	}
+	if len(j.Others) > 0 {
+		facts = append(facts, session.Fact{Name: "other repositories", Value: othersFact(j.Others)}) //control:other-repository-bound
+	}
+	return facts
 }
 
 // networkOf describes the network access of a workspace, as bound to an approval.
@@ -510,19 +527,25 @@ func (e *Engine) open(
 	if err != nil {
 		return place{}, nil, err
 	}
-	state, err := e.cfg.Bases.store.Temp(e.cfg.Bases.dir, "ws-"+j.Task.Session)
+	others, err := e.takeOthers(ctx, j)
 	if err != nil {
 		source.Drop()
+		return place{}, nil, err
+	}
+	drop := func() { source.Drop(); others.drop() }
+	state, err := e.cfg.Bases.store.Temp(e.cfg.Bases.dir, "ws-"+j.Task.Session)
+	if err != nil {
+		drop()
 		return place{}, nil, fmt.Errorf("make workspace directory: %w", err)
 	}
 	before, err := e.startPast(ctx, j, at.Branch, want, filepath.Join(state, "git"))
 	if err != nil {
-		source.Drop()
+		drop()
 		return place{}, nil, errors.Join(fmt.Errorf("make workspace directory: %w", err), os.RemoveAll(state))
 	}
 	spec := workspace.Spec{
 		Keep:    j.caches != "",
-		Session: j.Task.Session, Name: j.Name, Source: source.Source, Over: source.Over, Git: before.dir, Layer: layer.dir, State: filepath.Join(state, "state"), Image: j.image.Name, Pull: e.cfg.Rules.Pulls(j.image.Name), Tell: j.OnSetup,
+		Session: j.Task.Session, Name: j.Name, Source: source.Source, Over: source.Over, Git: before.dir, Layer: layer.dir, Others: others.list, State: filepath.Join(state, "state"), Image: j.image.Name, Pull: e.cfg.Rules.Pulls(j.image.Name), Tell: j.OnSetup,
 		Limits: workspace.Limits{MemoryBytes: int64(w.Memory), Pids: int64(w.Pids), CPUs: w.CPUs, DiskBytes: int64(w.Disk),
 			Command: workspace.MaxCommand},
 	}
@@ -534,7 +557,7 @@ func (e *Engine) open(
 		ws, err = e.cfg.Workspace.Open(ctx, spec)
 	}
 	if err != nil {
-		source.Drop()
+		drop()
 		before.end()
 		return place{}, nil, errors.Join(err, os.RemoveAll(state))
 	}
@@ -542,7 +565,7 @@ func (e *Engine) open(
 	here := place{ws, hidden, e.cfg.Guests, w, source.Gone, layer.digest, spec.Egress}
 	return here, func(ctx context.Context) error {
 		defer e.opened.Add(-1)
-		defer source.Drop()
+		defer drop()
 		before.end()
 		err := ws.Close(ctx)
 		if j.caches != "" && err == nil {

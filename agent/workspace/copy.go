@@ -68,6 +68,35 @@ func (s Spec) Copy(ctx context.Context, dst string) error {
 	return addTree(ctx, filepath.Join(s.Layer, LayerTree), dst)
 }
 
+// CopyOthers copies the other repositories into a tree, for engines without mounts. Files
+// and directories lose their write permission.
+func (s Spec) CopyOthers(ctx context.Context, tree string) error {
+	for _, o := range s.Others {
+		to := filepath.Join(tree, o.Path())
+		if err := copyTree(ctx, o.Source, to); err != nil {
+			return err
+		}
+		root, err := os.OpenRoot(to)
+		if err != nil {
+			return fmt.Errorf("copy tree: %w", err)
+		}
+		err = fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
+			if err != nil || d.Type() == fs.ModeSymlink {
+				return err
+			}
+			info, err := d.Info()
+			if err != nil {
+				return err
+			}
+			return root.Chmod(name, info.Mode().Perm()&^0o222) //control:other-repository-copied
+		})
+		if err = errors.Join(err, root.Close()); err != nil {
+			return fmt.Errorf("copy tree: %w", err)
+		}
+	}
+	return nil
+}
+
 // addTree copies the entries that dst lacks.
 func addTree(ctx context.Context, src, dst string) error {
 	root, err := os.OpenRoot(dst)

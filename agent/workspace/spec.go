@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -19,9 +20,14 @@ func (s Spec) Check() error {
 	if !filepath.IsAbs(s.State) || filepath.Clean(s.State) == "/" {
 		return fmt.Errorf("open workspace: state directory %q: it must be an absolute path of its own", s.State)
 	}
-	for _, dir := range []string{s.Source, s.Over, s.Git, s.Layer} {
+	for _, dir := range append(s.OtherSources(), s.Source, s.Over, s.Git, s.Layer) {
 		if dir != "" && !filepath.IsAbs(dir) {
 			return fmt.Errorf("open workspace: source %q: it must be an absolute path", dir)
+		}
+	}
+	for _, o := range s.Others {
+		if ok, err := regexp.MatchString(`^[A-Za-z0-9-]+/[A-Za-z0-9._-]+$`, o.Name); err != nil || !ok || path.Clean(o.Name) != o.Name {
+			return fmt.Errorf("open workspace: %q is no name of a repository", o.Name)
 		}
 	}
 	if s.Network && s.Egress != nil {
@@ -30,7 +36,7 @@ func (s Spec) Check() error {
 	if s.Over+s.Layer != "" && s.Source == "" {
 		return errors.New("open workspace: there is no source to lay a directory over or below")
 	}
-	if strings.ContainsAny(s.Source+s.Over+s.Git+s.Layer+s.State, "\n\x00") {
+	if strings.ContainsAny(strings.Join(s.OtherSources(), "")+s.Source+s.Over+s.Git+s.Layer+s.State, "\n\x00") {
 		return errors.New("open workspace: source or state has a line break in its path")
 	}
 	for name, value := range s.Env {
@@ -39,6 +45,14 @@ func (s Spec) Check() error {
 		}
 	}
 	return nil
+}
+
+// OtherSources returns the directories of the other repositories.
+func (s Spec) OtherSources() (dirs []string) {
+	for _, o := range s.Others {
+		dirs = append(dirs, o.Source)
+	}
+	return dirs
 }
 
 // GitInside is the read-only mount point of [Spec.Git] in a walled workspace.

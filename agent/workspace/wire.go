@@ -197,7 +197,7 @@ func wireErrors() map[int64]error {
 	return map[int64]error{
 		1: ErrNotExist, 2: ErrOutside, 3: ErrIgnored, 4: ErrNotFile, 5: ErrTooLarge, 6: ErrBinary, 7: ErrGone,
 		8: fs.ErrExist, 9: fs.ErrPermission, 10: context.DeadlineExceeded, 11: context.Canceled, 12: fs.ErrInvalid,
-		13: ErrFull,
+		13: ErrFull, 14: ErrOther,
 	}
 }
 

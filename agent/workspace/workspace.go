@@ -25,6 +25,7 @@ type Spec struct {
 	Layer    string            // set-up layer: [LayerTree] below Source, [LayerCache] below the caches; "" if none
 	State    string            // for use by the engine; removed by Close unless Keep is set
 	Keep     bool              // Close keeps State, with the additions in KeptUpper or KeptTree, and KeptCache
+	Others   []Other           // other repositories, read-only inside
 	Name     string            // display name of the tree; "Name/a.go" finds "a.go" if there is no entry Name
 	Image    string            // container image, docker only; "" means the engine's own
 	Pull     bool              // pull a missing image
@@ -35,6 +36,21 @@ type Spec struct {
 	Env      map[string]string // added to a clean environment; no secrets
 	Limits   Limits
 }
+
+// Other is another repository in a workspace: the files of Source are, read-only, in the
+// directory Path.
+type Other struct {
+	Name   string // "owner/name"
+	Source string
+}
+
+// OthersDir is the directory of the other repositories, below the root. Like all names that
+// begin with ".handrail-" at the root, no change contains it; searches enter it only if
+// they begin there.
+const OthersDir = ".handrail-repositories"
+
+// Path returns the place of the files, relative to the root.
+func (o Other) Path() string { return OthersDir + "/" + o.Name }
 
 // Names in [Spec.Git]: the initial files of the repository inside, the objects that it
 // reads in place, and the marker files for a complete history and for a failure.
@@ -122,6 +138,7 @@ var (
 	ErrTooLarge = errors.New("file is too large")
 	ErrBinary   = errors.New("file is binary")
 	ErrGone     = errors.New("the workspace has ended")
+	ErrOther    = errors.New("another repository, which is here for reading")
 )
 
 // ErrNoImage means that a container image is unavailable. Its text suggests a remedy.

@@ -199,8 +199,31 @@ type Repository struct {
 	CloneURL      string
 	URL           string
 	Private       bool
+	Name          string // "owner/name", at present
+	Reach         Reach
 	Fork          bool
 	Archived      bool
+}
+
+// Reach is the circle of those who can read a repository, the widest first.
+type Reach int
+
+// The circles: everyone, the members of an enterprise, and invited accounts.
+const (
+	Public Reach = iota
+	ofEnterprise
+	ofInvited
+)
+
+// reachOf returns the reach of a repository. In doubt it is the narrowest.
+func reachOf(r *github.Repository) Reach {
+	switch {
+	case !r.GetPrivate() && (r.GetVisibility() == "" || r.GetVisibility() == "public"):
+		return Public
+	case r.GetVisibility() == "internal":
+		return ofEnterprise
+	}
+	return ofInvited
 }
 
 // Repo reads the repository's metadata.
@@ -210,7 +233,7 @@ func (c *Client) Repo(ctx context.Context) (Repository, error) {
 		return Repository{}, c.readError("read repository", err)
 	}
 	return Repository{ID: r.GetID(), DefaultBranch: r.GetDefaultBranch(), CloneURL: r.GetCloneURL(), URL: r.GetHTMLURL(),
-		Private: r.GetPrivate(), Fork: r.GetFork(), Archived: r.GetArchived()}, nil
+		Private: r.GetPrivate(), Fork: r.GetFork(), Archived: r.GetArchived(), Name: r.GetFullName(), Reach: reachOf(r)}, nil
 }
 
 // Head returns the head commit of a branch.

@@ -61,7 +61,7 @@ var effects = map[string]string{
 	"policy.schedules.days": "serve_schedule_kinds", "policy.schedules.zone": "TestClock", "policy.schedules.jitter": "TestJitter", "policy.schedules.missed": "TestClock", "policy.schedules.mode": "TestOf",
 	"policy.schedules.result": "serve_schedule_kinds", "policy.schedules.number": "serve_schedule_kinds", "policy.schedules.unattended": "serve_schedule_kinds",
 	"policy.schedule_limits.most": "TestOf", "policy.schedule_limits.every": "TestOf", "policy.schedule_limits.modes": "TestOf",
-	"policy.tools": "run_more_time", "model.embedding": "serve_codebase_search",
+	"policy.tools": "run_more_time", "policy.repositories": "serve_repositories", "model.embedding": "serve_codebase_search",
 	"policy.test": "run_tests_count", "policy.verify": "TestVerifies", "policy.undo": "serve_undo",
 	"policy.commits.sign": "serve_commits_ssh", "policy.commits.co_author": "serve_commits", "policy.commits.sign_off": "serve_commits_ssh",
 }

@@ -27,12 +27,13 @@ import (
 
 // localFlags are the flags of every verb that works in a clone.
 type localFlags struct {
-	Repo      string `type:"path" help:"The clone to work in; the current directory otherwise, or the session's own clone. Its work tree and index are not touched."`
-	Yes       bool   `help:"Approve all requests but critical ones."`
-	Turns     *int   `help:"Turn limit; the mode's own otherwise. For a resumed session, additional turns."`
-	Workspace string `enum:",auto,docker,bwrap,local" default:"" help:"Where tools run: docker, bwrap, or local (no wall). auto, which a new session takes, is docker, then bwrap."`
-	Image     string `help:"Container image for docker."`
-	Deps      string `enum:",clone,setup,none" default:"" help:"Packages that the repository needs: clone shows those of the clone, read-only; setup installs them for sessions, after an approval; none. On a terminal it asks, once."`
+	Repo      string            `type:"path" help:"The clone to work in; the current directory otherwise, or the session's own clone. Its work tree and index are not touched."`
+	Yes       bool              `help:"Approve all requests but critical ones."`
+	Turns     *int              `help:"Turn limit; the mode's own otherwise. For a resumed session, additional turns."`
+	Workspace string            `enum:",auto,docker,bwrap,local" default:"" help:"Where tools run: docker, bwrap, or local (no wall). auto, which a new session takes, is docker, then bwrap."`
+	Image     string            `help:"Container image for docker."`
+	Other     map[string]string `help:"Clone of another repository to read, as owner/name=DIR; may be given several times."`
+	Deps      string            `enum:",clone,setup,none" default:"" help:"Packages that the repository needs: clone shows those of the clone, read-only; setup installs them for sessions, after an approval; none. On a terminal it asks, once."`
 	modelFlags
 	tuneFlags
 
@@ -153,6 +154,7 @@ func (c *localFlags) wish(w *console, b beginFlags) local.Wish {
 			Provider:  c.Provider,
 			Server:    c.BaseURL,
 			CAFile:    c.CAFile,
+			Others:    c.Other,
 		},
 	}
 }

@@ -164,6 +164,10 @@ func (r *serveRunner) run(ctx context.Context, w bot.Work) (session.Outcome, err
 		w.OnEvent = func(e session.Event) { follow(e); r.opt.shown(e) }
 	}
 	rules := policy.Merge(r.cfg.Policy, repo).WithDefaults()
+	others, err := r.others(ctx, &w, rules, repo)
+	if err != nil {
+		return session.Outcome{}, err
+	}
 	e, err := r.engine.Under(rules)
 	if err != nil {
 		return session.Outcome{}, err
@@ -203,6 +207,7 @@ func (r *serveRunner) run(ctx context.Context, w bot.Work) (session.Outcome, err
 		Name:    w.Thread.Ref.Repo,
 		Log:     w.Log,
 		Repo:    m,
+		Others:  others,
 		Commits: look,
 		Push: func(ctx context.Context, p gitops.SafePush) (_ gitops.Pushed, err error) {
 			branch := strings.TrimPrefix(p.Ref, "refs/heads/")
@@ -235,16 +240,22 @@ func (r *serveRunner) run(ctx context.Context, w bot.Work) (session.Outcome, err
 	if errors.Is(err, workspace.ErrNoImage) {
 		err = r.noImage(ctx, w, err)
 	}
-	away := &session.Away{}
-	if errors.As(err, &away) && away.For == session.PhaseWaitingModel {
-		if w.Task.Model == r.cfg.Model.Name { // the watch asks for this model only
-			r.watch.NoteOutage(ctx, "model", err)
-		}
-		if r.opt.away != nil {
-			r.opt.away(away.Err)
-		}
-	}
+	r.noteAway(ctx, w.Task.Model, err)
 	return out, err
+}
+
+// noteAway notes that a session could not reach its model.
+func (r *serveRunner) noteAway(ctx context.Context, model string, err error) {
+	away := &session.Away{}
+	if !errors.As(err, &away) || away.For != session.PhaseWaitingModel {
+		return
+	}
+	if model == r.cfg.Model.Name { // the watch asks for this model only
+		r.watch.NoteOutage(ctx, "model", err)
+	}
+	if r.opt.away != nil {
+		r.opt.away(away.Err)
+	}
 }
 
 // noImage tells the thread which image is missing, and the operator the cause.

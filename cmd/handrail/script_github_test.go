@@ -73,7 +73,7 @@ func (s *stage) patience() time.Duration {
 // described in testdata/script/README.md.
 func githubVerbs(t *testing.T) map[string]func(*testscript.TestScript, bool, []string) {
 	verbs := map[string]func(*testscript.TestScript, bool, []string){}
-	for _, v := range slices.Concat(outages, forks, signing, actions, operators, firstHour, []scriptVerb{
+	for _, v := range slices.Concat(outages, others, forks, signing, actions, operators, firstHour, []scriptVerb{
 		{"github", "DIR", 1, 1, (*stage).open},
 		{"person", "USER ROLE", 2, 2, (*stage).person},
 		{"issue", "USER TITLE [TEXT | -file FILE]", 2, 4, (*stage).issue},
@@ -137,9 +137,10 @@ func storyServe() int {
 
 const scriptRepository = "team/app"
 
-func (s *stage) open(ts *testscript.TestScript, args []string) error {
+// storyFiles returns the files of a directory of the story.
+func storyFiles(ts *testscript.TestScript, dir string) (map[string]string, error) {
 	files := map[string]string{}
-	tree := os.DirFS(ts.MkAbs(args[0]))
+	tree := os.DirFS(ts.MkAbs(dir))
 	err := fs.WalkDir(tree, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
@@ -148,6 +149,11 @@ func (s *stage) open(ts *testscript.TestScript, args []string) error {
 		files[name] = string(text)
 		return err
 	})
+	return files, err
+}
+
+func (s *stage) open(ts *testscript.TestScript, args []string) error {
+	files, err := storyFiles(ts, args[0])
 	if err != nil {
 		return err
 	}

@@ -57,7 +57,7 @@ func leaked(timeline []session.Moment, read, others string) (out []string) {
 			switch m.Kind {
 			case session.NoteTookBack, session.NoteContext, session.NoteServers:
 				others += "\n\n" + m.Text
-			case session.NoteConflicts, session.NoteSetUp, session.NotePaths:
+			case session.NoteConflicts, session.NoteSetUp, session.NotePaths, session.NoteOthers:
 				first, rest, _ := strings.Cut(m.Text, "\n")
 				others += "\n\n" + first
 				told.WriteString(rest + "\n\n")

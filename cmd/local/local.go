@@ -4,6 +4,7 @@
 //	local.go   begin or continue, and work; start reading here
 //	watch.go   answers that come from a browser
 //	branch.go  the branch for the result
+//	others.go  other repositories to read
 //	files.go   the user's checked out files
 //	result.go  the verbs for the result: diff and apply
 package local
@@ -81,6 +82,9 @@ type Session struct {
 	added atomic.Int64           // messages since the beginning of the run
 	call  atomic.Pointer[func()] // ends the running call; nil without one
 
+	clones map[string]string // of other repositories, by name
+	others []work.Other
+
 	published string // last commit of a session that goes on; "" for a new one
 }
 
@@ -110,6 +114,9 @@ func Open(ctx context.Context, term *terminal.Terminal, w Wish) (s *Session, err
 		}
 		s.published = before.State.Published
 		s.here(ctx, &w, before)
+	}
+	if err := s.findOthers(w, before); err != nil {
+		return s, err
 	}
 	s.Task.Clone.Path = cmp.Or(w.Repo, ".")
 	if s.repo, err = openClone(s.Task.Clone.Path, before); err != nil {
@@ -453,6 +460,9 @@ func (s *Session) run(ctx context.Context, e Engine) (state *session.State, err 
 	stop := s.listen(ctx)
 	defer func() { stop() }()
 	approver, shown := s.shown()
+	if err := s.openOthers(ctx); err != nil {
+		return nil, err
+	}
 	for {
 		s.added.Store(0)
 		s.end, err = e.Run(ctx, work.Job{
@@ -460,6 +470,7 @@ func (s *Session) run(ctx context.Context, e Engine) (state *session.State, err 
 			RulesAt:  s.Task.Base,
 			Log:      s.log,
 			Repo:     s.repo,
+			Others:   s.others,
 			Name:     filepath.Base(s.Task.Clone.Path),
 			Approver: approver,
 			Commits:  work.Commits{Author: agentFor(s.by), Committer: s.by},
@@ -510,6 +521,9 @@ func (s *Session) Close(ctx context.Context) (err error) {
 	}
 	if s.log != nil {
 		err = errors.Join(err, s.log.Close())
+	}
+	for _, o := range s.others {
+		err = errors.Join(err, o.Repo.Close())
 	}
 	if s.repo != nil {
 		err = errors.Join(err, s.repo.Close())

@@ -115,7 +115,22 @@ func Run(ctx context.Context, in Input) (res Result, err error) {
 	if err := t.play(ctx, db); err != nil {
 		return res, err
 	}
+	t.res.others(in)
 	return t.res, nil
+}
+
+// others tells which other repositories a session would read.
+func (r *Result) others(in Input) {
+	if !slices.ContainsFunc(r.Would, func(e Effect) bool { return e.Kind == "session" }) {
+		return
+	}
+	rules := policy.Merge(in.Server, in.Repository)
+	for _, o := range rules.Unlisted(in.Repository) {
+		r.because("repositories", "the session does not begin: the server's policy.repositories does not list %s", o)
+	}
+	for _, o := range rules.Repositories {
+		r.because("repositories", "the session reads %s, if it is no less public, the App is installed on it, and its requester may read it", o)
+	}
 }
 
 // none records that nothing would happen, and why.

@@ -169,6 +169,10 @@ func (s stage) binds(at string) string {
 	if s.spec.Git != "" {
 		lines = append(lines, "mkdir "+quote(at+"/git"), "mount --bind "+quote(s.spec.Git)+" "+quote(at+"/git"))
 	}
+	for i, dir := range s.spec.OtherSources() {
+		to := quote(other(at, i))
+		lines = append(lines, "mkdir "+to, "mount --bind "+quote(dir)+" "+to)
+	}
 	for i, dir := range s.visibleToolchains() {
 		to := quote(s.toolchain(at, i))
 		lines = append(lines, "mkdir "+to, "mount --bind "+quote(dir)+" "+to)
@@ -179,6 +183,9 @@ func (s stage) binds(at string) string {
 	return strings.Join(lines, "\n")
 }
 
+// other returns the place of an other repository on the stage.
+func other(at string, i int) string { return at + "/other" + itoa(int64(i)) }
+
 func (s stage) toolchain(at string, i int) string { return at + "/toolchain" + itoa(int64(i)) }
 
 func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
@@ -187,7 +194,7 @@ func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + 
 // so the directory must not contain anything that the sandbox needs.
 func (s stage) mountPoint() (string, error) {
 	need := []string{s.spec.State, s.spec.Source, s.spec.Over, s.spec.Git, s.spec.Layer, s.engine.cfg.Binary}
-	need = append(need, s.visibleToolchains()...)
+	need = append(append(need, s.spec.OtherSources()...), s.visibleToolchains()...)
 	for _, tool := range s.engine.tools {
 		need = append(need, tool)
 	}
@@ -233,6 +240,9 @@ func (s stage) sandbox(at string) []string {
 		"--bind", at+"/tmp", "/tmp", "--bind", at+"/vartmp", "/var/tmp", "--dir", "/run",
 		"--bind", at+"/tree", "/workspace", "--bind", at+s.cache(), workspace.CacheInside,
 		"--ro-bind", at+"/handrail", "/handrail/handrail")
+	for i, o := range s.spec.Others {
+		a = append(a, "--ro-bind", other(at, i), "/workspace/"+o.Path()) //control:other-repository-read-only
+	}
 	shown, hidden := s.visibleToolchains(), s.engine.cfg.Shows.Hidden
 	places := slices.Concat(shown, hidden)
 	slices.Sort(places) // parents first

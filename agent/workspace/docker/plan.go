@@ -133,6 +133,9 @@ func (p plan) mounts() []mount.Mount {
 	default:
 		ms = append(ms, bind(l.Base, "/handrail/base", true))
 	}
+	for _, o := range p.spec.Others {
+		ms = append(ms, bind(o.Source, "/workspace/"+o.Path(), true)) //control:other-repository-read-only-in-docker
+	}
 	if l.Upper == "" {
 		return append(ms, bind(l.Tree, "/workspace", false))
 	}

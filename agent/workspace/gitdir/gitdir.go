@@ -110,7 +110,7 @@ func (m *Maker) ready(ctx context.Context, wait bool) bool {
 }
 
 func (m *Maker) write(index []byte) error {
-	for _, dir := range []string{"", "objects", "objects/info", "objects/pack", "refs", "refs/heads", "refs/tags"} {
+	for _, dir := range []string{"", "objects", "objects/info", "objects/pack", "info", "refs", "refs/heads", "refs/tags"} {
 		if err := m.Root.Mkdir(path.Join(".git", dir), 0o755); err != nil {
 			return err
 		}
@@ -120,7 +120,7 @@ func (m *Maker) write(index []byte) error {
 	if err != nil {
 		return err
 	}
-	files := map[string][]byte{"objects/info/alternates": []byte(filepath.Join(m.Past, workspace.GitObjects) + "\n")}
+	files := map[string][]byte{"objects/info/alternates": []byte(filepath.Join(m.Past, workspace.GitObjects) + "\n"), "info/exclude": []byte("/.handrail-*\n")}
 	for _, e := range list {
 		if files[e.Name()], err = os.ReadFile(filepath.Join(from, e.Name())); err != nil {
 			return err

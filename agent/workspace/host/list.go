@@ -126,7 +126,8 @@ func (h *host) dir(p string) (string, error) {
 }
 
 // visible returns a walker over the files shown by listings and searches. It leaves out
-// git's own directories and ignored paths.
+// git's own directories and ignored paths, and enters the other repositories only if it
+// begins in them.
 func (h *host) visible(visit func(n *node) (bool, error)) *walker {
 	h.git.refresh()
 	git := known{ig: h.git, has: map[string]bool{}}
@@ -139,7 +140,8 @@ func (h *host) visible(visit func(n *node) (bool, error)) *walker {
 			if path.Base(n.path) == ".git" || agent.match(n.path, dir) || git.match(n.path, dir) {
 				return false, nil
 			}
-			return visit(n)
+			into, err := visit(n)
+			return into && n.path != workspace.OthersDir, err //control:other-repository-apart
 		},
 	}
 }

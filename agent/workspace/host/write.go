@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"strings"
 	"syscall"
 
 	"github.com/handrail-bot/handrail/agent/workspace"
@@ -110,6 +111,9 @@ func (h *host) target(rel string) (string, error) {
 		if h.agent.match(rel, false) {
 			return "", fmt.Errorf("write %s: %w", rel, workspace.ErrIgnored)
 		}
+		if isOther(rel) {
+			return "", fmt.Errorf("write %s: %w", rel, workspace.ErrOther)
+		}
 		link, err := h.root.Readlink(rel)
 		if err != nil {
 			return rel, nil //nolint:nilerr // no link there, or nothing at all
@@ -122,6 +126,11 @@ func (h *host) target(rel string) (string, error) {
 		}
 	}
 	return "", fmt.Errorf("write %s: too many symlinks: %w", rel, workspace.ErrNotFile)
+}
+
+// isOther reports whether a path without symlinks belongs to another repository.
+func isOther(rel string) bool {
+	return rel == workspace.OthersDir || strings.HasPrefix(rel, workspace.OthersDir+"/") //control:other-repository-by-a-link
 }
 
 // realDir returns the path of a directory without symlinks, as far as it exists.
@@ -162,6 +171,9 @@ func (h *host) remove(ctx context.Context, p string) error {
 	}
 	if at := path.Join(dir, path.Base(rel)); h.agent.match(at, false) || h.agent.match(rel, false) {
 		return fmt.Errorf("remove %s: %w", rel, workspace.ErrIgnored)
+	}
+	if isOther(path.Join(dir, path.Base(rel))) {
+		return fmt.Errorf("remove %s: %w", rel, workspace.ErrOther)
 	}
 	if err := h.root.Remove(rel); err != nil {
 		return rootError(err)

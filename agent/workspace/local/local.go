@@ -100,6 +100,9 @@ func (e *Engine) prepare(ctx context.Context, spec workspace.Spec) (host.Config,
 			return host.Config{}, err
 		}
 	}
+	if err := spec.CopyOthers(ctx, tree); err != nil {
+		return host.Config{}, err
+	}
 	if spec.Over != "" { // two layers have no single base directory
 		spec.Source = ""
 	}

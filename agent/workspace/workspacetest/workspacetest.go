@@ -37,6 +37,7 @@ func Run(t *testing.T, s Subject) {
 	t.Run("set up", func(t *testing.T) { setUp(t, s) })
 	t.Run("caches", func(t *testing.T) { caches(t, s) })
 	t.Run("git", func(t *testing.T) { git(t, s) })
+	t.Run("others", func(t *testing.T) { others(t, s) })
 	t.Run("closing", func(t *testing.T) { closing(t, s) })
 	t.Run("limits", func(t *testing.T) { limits(t, s) })
 	t.Run("together", func(t *testing.T) { together(t, s) })

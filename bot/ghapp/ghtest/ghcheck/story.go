@@ -65,6 +65,24 @@ func (s *Server) Grant(name, login, role string) error {
 	})
 }
 
+// Rename gives a repository another name.
+func (s *Server) Rename(name, to string) error {
+	return s.As("", name, func(r *hub.Repo, _ *hub.User) error {
+		delete(s.Repos, strings.ToLower(r.FullName()))
+		r.Name = to
+		s.Repos[strings.ToLower(r.FullName())] = r
+		return nil
+	})
+}
+
+// Hide makes a repository private; with yes false it makes it public.
+func (s *Server) Hide(name string, yes bool) error {
+	return s.As("", name, func(r *hub.Repo, _ *hub.User) error {
+		r.Private = yes
+		return nil
+	})
+}
+
 // Uninstall removes a repository from the app's installation; with yes false it adds it
 // back.
 func (s *Server) Uninstall(name string, yes bool) error {

@@ -1,0 +1,184 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/agent/work"
+	"github.com/handrail-bot/handrail/bot"
+	"github.com/handrail-bot/handrail/bot/fault"
+	"github.com/handrail-bot/handrail/bot/ghapp"
+	"github.com/handrail-bot/handrail/bot/live"
+	"github.com/handrail-bot/handrail/bot/render"
+	"github.com/handrail-bot/handrail/bot/thread"
+	"github.com/handrail-bot/handrail/gitops"
+	"github.com/handrail-bot/handrail/policy"
+)
+
+// other is another repository on GitHub, before anything of it is fetched.
+type other struct {
+	policy.Repository
+	client *ghapp.Client
+	about  ghapp.Repository
+}
+
+// no returns the message that another repository cannot be read.
+func no(r policy.Repository, why string) error {
+	return fault.UserError{Text: render.NoOther(r.Name(), why)}
+}
+
+// others returns the other repositories of a session, up to date. Before anything is
+// fetched it checks that the thread may have the text of all of them: the error is the
+// message for its users otherwise. After that, authors are checked with the inbox.
+func (r *serveRunner) others(
+	ctx context.Context,
+	w *bot.Work,
+	rules, repo policy.Config,
+) (out []work.Other, err error) {
+	if list := rules.Unlisted(repo); len(list) > 0 {
+		return nil, no(list[0], render.OtherUnlisted)
+	}
+	if len(rules.Repositories) == 0 {
+		return nil, nil
+	}
+	var list []other
+	for _, want := range rules.Repositories {
+		o, err := r.find(ctx, w.Thread, want)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, o)
+	}
+	askers := &askers{others: list, work: w, known: map[string]bool{}}
+	if err := askers.check(ctx); err != nil {
+		return nil, err
+	}
+	for _, o := range list {
+		r.mu.Lock()
+		r.clients[strings.TrimSuffix(o.about.CloneURL, ".git")] = o.client
+		r.mu.Unlock()
+		m, err := r.git.Mirror(ctx, o.about.CloneURL)
+		if err == nil {
+			err = m.Fetch(ctx)
+		}
+		var at work.Other
+		if err == nil {
+			at, err = work.OtherAt(ctx, o.Repository, m)
+		}
+		switch {
+		case errors.Is(err, gitops.ErrEmpty):
+			return nil, no(o.Repository, render.OtherEmpty)
+		case errors.Is(err, gitops.ErrNotFound) && o.Ref() != "":
+			return nil, no(o.Repository, render.OtherWithoutRef(o.Ref()))
+		case err != nil:
+			return nil, err
+		}
+		out = append(out, at)
+	}
+	if inbox := w.Inbox; inbox != nil {
+		w.Inbox = func(ctx context.Context) error {
+			if err := inbox(ctx); err != nil {
+				return err
+			}
+			return askers.check(ctx) //control:other-repository-later
+		}
+	}
+	return out, nil
+}
+
+// find looks up another repository on GitHub. It must belong to the thread's installation,
+// and all who read the thread must be able to read it.
+func (r *serveRunner) find(ctx context.Context, at live.Thread, want policy.Repository) (o other, err error) {
+	o.Repository = want
+	owner, name, _ := strings.Cut(want.Name(), "/")
+	ref := thread.Ref{Owner: owner, Repo: name}
+	own, err := r.app.Installed(ctx, at.Ref)
+	if err != nil {
+		return o, err
+	}
+	theirs, err := r.app.Installed(ctx, ref)
+	if err != nil {
+		return o, err
+	}
+	if theirs == 0 || theirs != own { //control:other-repository-installed
+		return o, no(want, render.OtherNotInstalled)
+	}
+	if o.client, err = r.app.For(ctx, ref, theirs); err == nil {
+		o.about, err = o.client.Repo(ctx)
+	}
+	switch {
+	case err != nil && ghapp.KindOf(err) == ghapp.Permanent: // there is no token for a former name
+		r.log.WarnContext(ctx, "another repository cannot be read", "repository", want.Name(), "err", err)
+		return o, no(want, render.OtherNotInstalled)
+	case err != nil:
+		return o, err
+	case !strings.EqualFold(o.about.Name, want.Name()):
+		return o, no(want, render.OtherNotInstalled)
+	case o.about.Reach > at.Repo.Reach: //control:other-repository-downward
+		return o, no(want, render.OtherLessPublic)
+	}
+	return o, nil
+}
+
+// askers checks that the requester of a session, and the authors of its present request,
+// can read the other repositories.
+type askers struct {
+	others []other
+	work   *bot.Work
+	known  map[string]bool // logins that can
+}
+
+func (a *askers) check(ctx context.Context) error {
+	if !slices.ContainsFunc(a.others, func(o other) bool { return o.about.Reach != ghapp.Public }) {
+		return nil
+	}
+	events, err := a.work.Log.Events(ctx, 0)
+	if err != nil {
+		return err
+	}
+	state, err := session.Fold(events)
+	if err != nil {
+		return err
+	}
+	logins := []string{a.work.Task.Requester}
+	for _, m := range state.Timeline[min(state.Began.Moments, len(state.Timeline)):] {
+		if m, ok := m.(*session.Message); ok && m.Author != "" && m.Why == "" {
+			logins = append(logins, m.Author)
+		}
+	}
+	for _, login := range logins {
+		if a.known[login] {
+			continue
+		}
+		for _, o := range a.others {
+			if err := a.mayRead(ctx, o, login); err != nil {
+				return err
+			}
+		}
+		a.known[login] = true
+	}
+	return nil
+}
+
+func (a *askers) mayRead(ctx context.Context, o other, login string) error {
+	if o.about.Reach == ghapp.Public {
+		return nil
+	}
+	if login == "" {
+		return no(o.Repository, render.OtherUnasked)
+	}
+	actor, err := o.client.Actor(ctx, login)
+	if err != nil {
+		return err
+	}
+	id := a.work.RequesterID
+	renamed := login == a.work.Task.Requester && id != 0 && actor.ID != id
+	none := actor.Permission == "none" || actor.Permission == ""
+	if actor.Lookup != policy.Found || none || renamed { //control:other-repository-of-the-requester
+		return no(o.Repository, render.OtherUnreadable(login))
+	}
+	return nil
+}

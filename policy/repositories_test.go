@@ -1,0 +1,72 @@
+package policy
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestOtherRepositories: a repository's file chooses among the repositories that the
+// server's lists, by their names and refs.
+func TestOtherRepositories(t *testing.T) {
+	server := Config{Repositories: []Repository{"team/lib", "team/spec@v1", "tools/*"}}
+	for want, have := range map[Repository]Repository{
+		"team/lib": "team/lib", "Team/Lib@next": "Team/Lib@next", "team/spec": "team/spec@v1", "team/spec@v1": "team/spec@v1", "tools/a@x": "tools/a@x",
+		"team/spec@v2": "", "team/other": "", "tools/*": "", "toolsx/a": "", "team/libs": "",
+	} {
+		repo := Config{Repositories: []Repository{want}}
+		got := Merge(server, repo)
+		if have == "" && (len(got.Repositories) > 0 || !slices.Equal(got.Unlisted(repo), repo.Repositories)) ||
+			have != "" && (!slices.Equal(got.Repositories, []Repository{have}) || len(got.Unlisted(repo)) > 0) {
+			t.Errorf("%s becomes %v, and %v is not listed", want, got.Repositories, got.Unlisted(repo))
+		}
+	}
+	if got := Merge(server, Config{}); len(got.Repositories) > 0 {
+		t.Errorf("without a wish a repository gets %v", got.Repositories)
+	}
+	for text, want := range map[string]string{
+		"repositories: [a/b, c/d@release/1]": "", "repositories: [a]": "is not a repository", "repositories: [a/b@]": "is not a repository",
+		"repositories: [../x]": "is not a repository", "repositories: [a/..]": "is not a repository", "repositories: [a/b@../x]": "is not a repository",
+		"repositories: [a/b, A/B@x]": "named twice",
+		"repositories: [a/b, a/c, a/d, a/e, a/f, a/g, a/h, a/i, a/j, a/k, a/l]": "at most 10",
+	} {
+		_, err := ParseConfig("agent.yml", []byte(text))
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
+	}
+	all := Config{Repositories: []Repository{"a/*"}}
+	if all.Validate() != nil || all.CheckRepository() == nil {
+		t.Error("all of an owner is for the server's file alone")
+	}
+}
+
+// TestKeptDirectory: nothing is changed in a directory that is kept, and everything reads it.
+func TestKeptDirectory(t *testing.T) {
+	p, err := New(Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p = p.Walled().Keeping(".kept")
+	mode, err := ParseMode("code")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		a    Action
+		want Verdict
+	}{
+		{Action{Kind: Write, Tool: "write_file", Paths: []string{".kept/a/b/.github/workflows/x.yml"}, Display: "x"}, Deny},
+		{Action{Kind: Write, Tool: "write_file", Paths: []string{"x/../.kept/a"}, Display: "x"}, Deny},
+		{Action{Kind: Delete, Tool: "delete_file", Paths: []string{".kept/a"}, Display: "x"}, Deny},
+		{Action{Kind: Execute, Tool: "run_terminal_command", Command: "echo x > /workspace/.kept/a", Cwd: ".", Display: "x"}, Deny},
+		{Action{Kind: Execute, Tool: "run_terminal_command", Command: "rm a", Cwd: ".kept/a", Display: "x"}, Deny},
+		{Action{Kind: Execute, Tool: "run_terminal_command", Command: "cp .kept/a b", Cwd: ".", Display: "x"}, Allow},
+		{Action{Kind: Read, Tool: "read_file", Paths: []string{".kept/a"}, Display: "x"}, Allow},
+		{Action{Kind: Write, Tool: "write_file", Paths: []string{"kept/a"}, Display: "x"}, Allow},
+	} {
+		if d := p.Check(mode, c.a); d.Verdict != c.want || c.want == Deny && d.Rule != "repositories" {
+			t.Errorf("%v %v %s: %s by %s, want %s", c.a.Kind, c.a.Paths, c.a.Command, d.Verdict, d.Rule, c.want)
+		}
+	}
+}
