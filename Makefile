@@ -1,4 +1,4 @@
-# Long forms of the tests that count. `go test ./...` runs short ones.
+# Long forms of the tests that count. `go test ./...` runs short ones, and .ci/test all tests.
 GO ?= go
 SHELL = bash
 .SHELLFLAGS = -o pipefail -c

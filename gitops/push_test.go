@@ -109,7 +109,7 @@ func TestPushOverOneMiB(t *testing.T) {
 	t.Parallel()
 	m, head, bare, _ := seeded(t, map[string]string{"a": "1\n"})
 	var b strings.Builder
-	for i := range 100_000 { // does not compress
+	for i := range 20_000 { // 1.3 MB that do not compress
 		fmt.Fprintf(&b, "%x\n", sha256.Sum256([]byte(fmt.Sprint(i))))
 	}
 	id := checkpointOn(t, m, head, "big", b.String())

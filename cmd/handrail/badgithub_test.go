@@ -77,6 +77,7 @@ func (l *line) tell(t *testing.T, story string) {
 // TestBadGitHub: the stories end as they do, although GitHub's answers are broken: each once
 // on each route in the short form, in all combinations with -bad.all (`make bad-github`).
 func TestBadGitHub(t *testing.T) {
+	leftToCI(t)
 	t.Parallel()
 	switch {
 	case *badFuzz > 0:

@@ -27,6 +27,7 @@ import (
 // started at random times. A run that was killed is run again, as a person does it or the
 // next event. The long form is `make crash-action`.
 func TestCrashAction(t *testing.T) {
+	leftToCI(t)
 	needProcesses(t)
 	tally := &crashTally{}
 	var left, seed atomic.Int64

@@ -22,6 +22,7 @@ var manyRounds = flag.Int("many.rounds", form(1, 2), "how many stories three ser
 // is there goes on with the session, on a machine that has nothing of it. The
 // long form is part of `make stale`.
 func TestCrashMany(t *testing.T) {
+	leftToCI(t)
 	needProcesses(t)
 	database := storetest.StartPostgres(t, false)
 	stage := newCrashStage(t)

@@ -38,6 +38,7 @@ const crashReviewCalls = `
 // is put up for review, approved, taken, and its pull request ended: nothing
 // of that is lost or happens twice.
 func TestCrashReview(t *testing.T) {
+	leftToCI(t)
 	needProcesses(t)
 	tally := &crashTally{}
 	t.Run("steps", func(t *testing.T) {

@@ -269,6 +269,7 @@ func crashFaults(seed uint64) ghcheck.Faults {
 // and at random times, on a GitHub that fails, and checks what is there after
 // the recovery. The long form is `make crash`.
 func TestCrash(t *testing.T) {
+	leftToCI(t)
 	needProcesses(t)
 	tally := &crashTally{}
 	t.Run("steps", func(t *testing.T) { crashAtSteps(t, tally) })

@@ -34,6 +34,7 @@ const diskSize = 64 << 20
 // it comes again, and with room again everything ends right. The long form is
 // `make disk`.
 func TestDiskFull(t *testing.T) {
+	leftToCI(t)
 	needProcesses(t)
 	needMount(t)
 	used := diskStory(t, newScriptedStage(t, diskModel()), -1, &diskTally{})

@@ -28,6 +28,7 @@ echo ran >> count`
 // A command that leaves behind what cannot be saved runs once and ends well. What
 // can be saved is; the rest is named to the model with the result, and to people.
 func TestWhatCannotBeSaved(t *testing.T) {
+	leftToCI(t)
 	skipUnderRace(t)
 	for _, engine := range []string{"local", "bwrap", "docker"} {
 		t.Run(engine, func(t *testing.T) {
@@ -90,6 +91,7 @@ var awkward = map[string]string{
 
 // Whatever a command leaves, the session goes on and its harmless part is saved.
 func TestAwkwardWorkspaces(t *testing.T) {
+	leftToCI(t)
 	skipUnderRace(t)
 	for _, engine := range []string{"local", "bwrap", "docker"}[:form(1, 3)] {
 		for name, script := range awkward {

@@ -254,6 +254,7 @@ turns:
 // TestManyFiles: in a repository of many files, how long somebody waits for the
 // first request to the model, and from an approval to the end.
 func TestManyFiles(t *testing.T) {
+	leftToCI(t)
 	for _, engine := range []string{"bwrap", "docker"}[:form(1, 2)] {
 		t.Run(engine, func(t *testing.T) {
 			needEngine(t, engine)

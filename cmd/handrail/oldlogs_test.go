@@ -115,6 +115,7 @@ func oldScript(t *testing.T, fails bool) *llmtest.Server {
 // TestOldLogs opens what each earlier version left in each kind of store,
 // verifies it, and brings every session to its end.
 func TestOldLogs(t *testing.T) {
+	leftToCI(t)
 	if *writeOldLogs != "" {
 		writeOld(t, filepath.Join(oldLogs, *writeOldLogs))
 	}

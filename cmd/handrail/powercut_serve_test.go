@@ -21,6 +21,7 @@ type powerCut struct {
 // what that leaves of its data. The story goes on to its end, where nothing is
 // lost and nothing was done twice.
 func TestServerAfterPowerCut(t *testing.T) {
+	leftToCI(t)
 	needRecordings(t)
 	points := []powerCut{{on: "git-receive-pack"}, {on: "after apply"}, {at: 45}, {}}
 	if os.Getenv("HANDRAIL_LONG") != "" {

@@ -26,6 +26,7 @@ import (
 // severity and no sensitive file without a person's yes. It holds in every
 // engine, not only where a container would have helped.
 func TestPuppet(t *testing.T) {
+	leftToCI(t)
 	skipUnderRace(t)
 	t.Setenv("HANDRAIL_API_KEY", canary)
 	for engine, every := range map[string]int{"local": 6, "bwrap": 20, "docker": 20} { // of the cases, in the short form

@@ -47,6 +47,7 @@ func TestAnotherMachineGoesOn(t *testing.T) {
 // object of the saved state, of the base or of a published commit is gone, empty
 // or full of zeros.
 func TestDamagedMirrorIsMended(t *testing.T) {
+	leftToCI(t)
 	for name, damage := range map[string]func(path string) error{
 		"gone":  os.Remove,
 		"empty": func(path string) error { return truncated(path, 0) },

@@ -77,6 +77,7 @@ func TestReviewRequestsChanges(t *testing.T) {
 // Closing it, the deadline, a denial in the thread and a new instruction all
 // end it without the edit.
 func TestReviewEndsWithoutTheEdit(t *testing.T) {
+	leftToCI(t)
 	for name, tt := range map[string]struct {
 		config string
 		do     func(s *story, p ghtest.Thread)

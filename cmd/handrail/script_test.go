@@ -42,7 +42,26 @@ func TestMain(m *testing.M) {
 //
 // At the end of a story, a model that was not asked what its script says
 // fails the test.
-func TestScripts(t *testing.T) { testscript.Run(t, scriptParams(t, nil)) }
+func TestScripts(t *testing.T) {
+	p := scriptParams(t, nil)
+	if brief() {
+		for _, name := range core {
+			p.Files = append(p.Files, filepath.Join(p.Dir, name+".txtar"))
+		}
+		p.Dir = ""
+		t.Run("others", leftToCI)
+	}
+	testscript.Run(t, p)
+}
+
+// core are the stories that a plain `go test` tells: one of each part of the program.
+var core = []string{
+	"config_check", "door_policy", "door_text", "init_key", "policy_settings", "simulate",
+	"run_fix", "run_approval", "run_budget", "run_chat", "run_followup", "run_killed", "run_sensitive_denied", "run_text_calls",
+	"serve_action_forged", "serve_approval_restart", "serve_approval_review", "serve_ci_fix", "serve_commits", "serve_config",
+	"serve_denial", "serve_first_hour", "serve_followup", "serve_poll", "serve_push_rejected", "serve_question", "serve_rebase",
+	"serve_review", "serve_stop", "serve_stranger", "serve_token", "serve_undo",
+}
 
 // scriptParams are what stories have; with act it runs their workflows.
 func scriptParams(t *testing.T, runs *actRunner) testscript.Params {

@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -48,8 +49,9 @@ type DB struct {
 	pool    *Pool
 	bring   func([]plumbing.Hash) error // fetches promised contents; nil if none are promised
 	gen     int
-	opened  time.Time              // when the files were opened
-	stamp   time.Time              // state of the packs then
+	looked  time.Time              // when the directory of packs was looked at
+	stamp   time.Time              // its modification time then
+	packs   string                 // its packs when the files were opened
 	shallow map[plumbing.Hash]bool // boundary commits of a shallow clone; nil until read
 }
 
@@ -98,7 +100,8 @@ func (o *DB) open() {
 	lru := cache.NewObjectLRU(16 * cache.MiByte)
 	opts := filesystem.Options{KeepDescriptors: true, LargeObjectThreshold: streamAbove}
 	o.stale = append(o.stale, o.stores...)
-	o.opened, o.stamp = time.Now(), packStamp(o.pool.dir)
+	o.looked, o.stamp = time.Now(), packStamp(o.pool.dir)
+	o.packs = packNames(o.pool.dir)
 	o.Storage = filesystem.NewStorageWithOptions(osfs.New(o.pool.dir, osfs.WithBoundOS()), lru, opts)
 	o.stores = openStores(o.Storage, o.pool.dir, lru, opts)
 }
@@ -168,12 +171,37 @@ func (o *DB) retry(read func() error) error {
 const stampStep = 10 * time.Millisecond
 
 // changed reports whether packs were added or removed since the view's files were opened.
+// go-git writes each object in the directory of packs first, so a new modification time
+// alone says nothing.
 func (o *DB) changed() bool {
-	return !o.stamp.Equal(packStamp(o.pool.dir)) || o.opened.Sub(o.stamp) < stampStep
+	now, stamp := time.Now(), packStamp(o.pool.dir)
+	if o.stamp.Equal(stamp) && o.looked.Sub(o.stamp) >= stampStep {
+		return false
+	}
+	if packNames(o.pool.dir) != o.packs { //control:packs-of-others
+		return true
+	}
+	o.looked, o.stamp = now, stamp
+	return false
 }
 
-// packStamp returns a time that changes when packs are added or removed, except within
-// [stampStep].
+// packNames returns the names of the packs and of their indexes.
+func packNames(dir string) string {
+	f, err := os.Open(filepath.Join(dir, "objects", "pack"))
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	names, _ := f.Readdirnames(-1)
+	names = slices.DeleteFunc(names, func(name string) bool {
+		return !strings.HasSuffix(name, ".pack") && !strings.HasSuffix(name, ".idx")
+	})
+	slices.Sort(names)
+	return strings.Join(names, "\n")
+}
+
+// packStamp returns a time that changes when files are added to or removed from the
+// directory of packs, except within [stampStep].
 func packStamp(dir string) time.Time {
 	info, err := os.Stat(filepath.Join(dir, "objects", "pack"))
 	if err != nil {
