@@ -155,14 +155,14 @@ func sendQuery(ctx context.Context, c *Client, op string, q Query, vars map[stri
 	ctx = answer.WithGraph(context.WithValue(ctx, queryKey{}, q), queries[q].members)
 	resp, err := c.gh.Client().Do(req.WithContext(ctx))
 	if err != nil {
-		return got, c.readError(op, err)
+		return got, c.app.fail(op, queries[q].write, err)
 	}
 	defer discard(resp)
 	if err := github.CheckResponse(resp); err != nil {
-		return got, c.readError(op, err)
+		return got, c.app.fail(op, queries[q].write, err)
 	}
 	err = json.NewDecoder(io.LimitReader(resp.Body, maxAnswer)).Decode(&got)
-	return got, c.readError(op, err)
+	return got, c.app.fail(op, queries[q].write, err)
 }
 
 // resolve resolves a review thread. It is idempotent.
