@@ -98,7 +98,11 @@ func ignoreReason(c *live.Config, row *store.Session) string {
 	case row.Pull == 0 || !row.State.Over():
 		return "the session is at work, or has no pull request"
 	}
-	return Off(c.InForce(live.DataOf(row)).Triggers)
+	why := Off(c.InForce(live.DataOf(row)).Triggers)
+	if why != "" && awaitsGreen(c, row) {
+		return "a check that can only end the draft of the pull request"
+	}
+	return why
 }
 
 // round is one look at the checks of a session's pull request.
