@@ -38,7 +38,7 @@ func TestTestsAreTold(t *testing.T) {
 func TestPullLog(t *testing.T) {
 	v := story(t)
 	log := PullLog(v)
-	if len(log) != 1 || !strings.HasSuffix(log[0].Title, "steps") || !strings.Contains(log[0].Text, "@someone wrote") {
+	if len(log) != 1 || !strings.HasSuffix(log[0].Title, "steps") || !strings.Contains(log[0].Text, "`Edited a.go` +3 −1") {
 		t.Errorf("the log is %+v", log)
 	}
 	for range 500 {
