@@ -85,6 +85,10 @@ func commands() []row {
 			right: policy.Rewind, priority: store.PriorityWork, handle: ofSession(takeBack),
 		},
 		{
+			Spec:  command.Spec{Name: "ready", Usage: "ready", Args: command.TakesNothing},
+			right: policy.AskChange, priority: store.PriorityWork, handle: ready,
+		},
+		{
 			Spec:  command.Spec{Name: "model", Usage: "model <name>", Args: command.TakesName},
 			right: policy.AskChange, priority: store.PriorityWork, handle: model,
 		},
@@ -293,7 +297,7 @@ func isOfUse(name string, v *session.State) bool {
 		return v.Over() && !v.Finished()
 	case "budget":
 		return v.Phase == session.PhaseOutOfBudget
-	case "diff", "undo", "keep", "rebase":
+	case "diff", "undo", "keep", "rebase", "ready":
 		return len(v.Checkpoints) > 0
 	case "redo":
 		return v.Over() && v.Outcome.Wish == session.Undo

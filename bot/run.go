@@ -175,7 +175,7 @@ func (w *worker) step(ctx context.Context, l *live.Session) (again bool, err err
 		}
 	}
 	if l.State.Outcome != nil || len(l.State.Open()) > 0 && l.State.Phase != session.PhaseRunning {
-		return false, l.Conclude(ctx)
+		return false, w.conclude(ctx, l)
 	}
 	if err := asks.Show(ctx, l.State); err != nil {
 		return false, err

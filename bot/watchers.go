@@ -280,6 +280,17 @@ func (b *Bot) waitsOn(ctx context.Context, l *live.Session) (bool, error) {
 	return false, nil
 }
 
+// conclude updates GitHub to the session's state, then has the watchers look at its end.
+func (w *worker) conclude(ctx context.Context, l *live.Session) error {
+	err := l.Conclude(ctx)
+	for _, one := range w.cfg.Watchers {
+		if err == nil && one.Over != nil && l.State.Over() {
+			err = one.Over(ctx, w.live, l)
+		}
+	}
+	return err
+}
+
 // report has a watcher report the end of an unattended session.
 func (b *Bot) report(ctx context.Context, l *live.Session) error {
 	for _, one := range b.cfg.Watchers {

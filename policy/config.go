@@ -106,13 +106,19 @@ type Workspace struct {
 	CPUs      float64           `yaml:"cpus,omitempty" json:"cpus,omitempty" jsonschema:"minimum=0,default=2"`
 }
 
-// PullRequest configures how a session's change is offered. A nil Draft means true.
+// ReadyWhenGreen is the value of [PullRequest.Ready] by which checks end the draft if they pass
+// on the last commit of a session that is done.
+const ReadyWhenGreen = "when checks pass"
+
+// PullRequest configures how a session's change is offered. A nil Draft means true. Ready is
+// the end of the draft: [ReadyWhenGreen], or "on request", the default.
 // Title and Body are templates, see [PullWords]. Branch is the destination of work
 // requested on a pull request: "own" (its branch, the default) or "stacked" (a new one on
 // top). Base is the base branch of work requested in issues; empty means the default
 // branch.
 type PullRequest struct {
 	Draft  *bool  `yaml:"draft,omitempty" json:"draft,omitempty" jsonschema:"description=Open as draft; true when unset."`
+	Ready  string `yaml:"ready,omitempty" json:"ready,omitempty" jsonschema:"enum=on request,enum=when checks pass,description=End of the draft.,default=on request"`
 	Title  string `yaml:"title,omitempty" json:"title,omitempty" jsonschema:"description=Template of the title."`
 	Body   string `yaml:"body,omitempty" json:"body,omitempty" jsonschema:"description=Template of the body."`
 	Branch string `yaml:"branch,omitempty" json:"branch,omitempty" jsonschema:"enum=own,enum=stacked,description=Branch of work requested on a pull request."`

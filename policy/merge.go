@@ -80,6 +80,7 @@ func Merge(server, repo Config) Config {
 	out.Push.Hold = stricterHold(server.Push.Hold, repo.Push.Hold) //control:hold-tightens
 	out.PullRequest = PullRequest{
 		Draft:         cmp.Or(repo.PullRequest.Draft, server.PullRequest.Draft),
+		Ready:         cmp.Or(repo.PullRequest.Ready, server.PullRequest.Ready),
 		Branch:        cmp.Or(repo.PullRequest.Branch, server.PullRequest.Branch),
 		Title:         cmp.Or(repo.PullRequest.Title, server.PullRequest.Title),
 		Body:          cmp.Or(repo.PullRequest.Body, server.PullRequest.Body),

@@ -78,6 +78,7 @@ var teamSlugRE = pattern.Lazy(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$`)
 func (c Config) checkPull(p *problems) {
 	set := c.PullRequest
 	p.oneOf(set.Branch, []string{"own", "stacked"}, "pull_request", "branch")
+	p.oneOf(set.Ready, []string{"on request", ReadyWhenGreen}, "pull_request", "ready")
 	for key, text := range map[string]string{"title": set.Title, "body": set.Body} {
 		if err := checkPullTemplate(text, key == "title"); err != nil {
 			p.add(err.Error(), "pull_request", key)

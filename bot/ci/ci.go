@@ -6,6 +6,7 @@
 //	log.go   the relevant part of a log
 //	look.go  reads the facts
 //	mend.go  continues a session
+//	green.go ends the draft of its pull request
 package ci
 
 import (

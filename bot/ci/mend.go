@@ -20,7 +20,7 @@ import (
 
 // Watcher returns the watcher of completed checks.
 func Watcher() watch.Watcher {
-	return watch.Watcher{Where: where, Hear: hear, Waits: waits}
+	return watch.Watcher{Where: where, Hear: hear, Waits: waits, Over: endDraft}
 }
 
 // where returns the thread of the session that a check belongs to by its pull request or
@@ -44,7 +44,7 @@ func where(ctx context.Context, c *live.Config, ev ghapp.Event) (store.Delivery,
 		return store.Delivery{}, false, err
 	}
 	for _, s := range list {
-		if s.State != session.PhaseWaitingChecks && (s.Pull == 0 || Off(c.InForce(live.DataOf(s)).Triggers) != "") {
+		if s.State != session.PhaseWaitingChecks && !awaitsGreen(c, s) && (s.Pull == 0 || Off(c.InForce(live.DataOf(s)).Triggers) != "") {
 			continue
 		}
 		own, err := c.GitHub.Speaks(ctx, ghapp.User{}, ev.Check.AppID)
@@ -98,7 +98,11 @@ func ignoreReason(c *live.Config, row *store.Session) string {
 	case row.Pull == 0 || !row.State.Over():
 		return "the session is at work, or has no pull request"
 	}
-	return Off(c.InForce(live.DataOf(row)).Triggers)
+	why := Off(c.InForce(live.DataOf(row)).Triggers)
+	if why != "" && awaitsGreen(c, row) {
+		return "a check that can only end the draft of the pull request"
+	}
+	return why
 }
 
 // round is one look at the checks of a session's pull request.

@@ -25,7 +25,8 @@ type Query int
 const (
 	ReviewThreads Query = iota // one page of a pull request's review threads
 	ClosingIssues              // issues closed by merging a pull request
-	resolveThread              // the only mutation, see [WriteResolve]
+	resolveThread              // a mutation, see [WriteResolve]
+	markReady                  // the other mutation, see [WriteReady]
 )
 
 //go:embed queries/review_threads.graphql
@@ -37,9 +38,12 @@ var closingIssues string
 //go:embed queries/resolve_thread.graphql
 var resolveReviewThread string
 
+//go:embed queries/mark_ready.graphql
+var markPullReady string
+
 // queries holds the query texts, the permissions that they need, and the members that an
-// answer has, see package answer. GitHub resolves a thread only for an App with write
-// access to contents.
+// answer has, see package answer. GitHub resolves a thread, and ends a draft, only for an
+// App with write access to contents.
 var queries = [...]struct {
 	text, names string
 	members     string
@@ -51,6 +55,12 @@ var queries = [...]struct {
 		text:    resolveReviewThread,
 		names:   "contents,pull_requests",
 		members: "data.resolveReviewThread.thread.isResolved",
+		write:   true,
+	},
+	markReady: {
+		text:    markPullReady,
+		names:   "contents,pull_requests",
+		members: "data.markPullRequestReadyForReview.pullRequest.isDraft",
 		write:   true,
 	},
 }
@@ -125,6 +135,7 @@ type graphAnswer struct {
 	Data struct {
 		Repository          struct{ PullRequest json.RawMessage }
 		ResolveReviewThread struct{ Thread struct{ IsResolved bool } }
+		MarkReady           struct{ PullRequest *struct{ IsDraft bool } } `json:"markPullRequestReadyForReview"`
 	}
 	Errors []graphError
 }
@@ -144,14 +155,14 @@ func sendQuery(ctx context.Context, c *Client, op string, q Query, vars map[stri
 	ctx = answer.WithGraph(context.WithValue(ctx, queryKey{}, q), queries[q].members)
 	resp, err := c.gh.Client().Do(req.WithContext(ctx))
 	if err != nil {
-		return got, c.readError(op, err)
+		return got, c.app.fail(op, queries[q].write, err)
 	}
 	defer discard(resp)
 	if err := github.CheckResponse(resp); err != nil {
-		return got, c.readError(op, err)
+		return got, c.app.fail(op, queries[q].write, err)
 	}
 	err = json.NewDecoder(io.LimitReader(resp.Body, maxAnswer)).Decode(&got)
-	return got, c.readError(op, err)
+	return got, c.app.fail(op, queries[q].write, err)
 }
 
 // resolve resolves a review thread. It is idempotent.
@@ -162,6 +173,30 @@ func resolve(ctx context.Context, c *Client, w Write) (Ref, error) {
 		err = unanswered(op, got.Errors)
 	}
 	return Ref{}, err
+}
+
+// ready takes a pull request out of draft, unless its head is no longer w.Commit. It is
+// idempotent.
+func ready(ctx context.Context, c *Client, w Write) (Ref, error) {
+	const op = "mark pull request as ready"
+	p, err := c.GetPull(ctx, w.Thread)
+	if err != nil || !p.Draft {
+		return Ref{Number: p.Ref.Number, URL: p.URL}, err
+	}
+	if w.Commit != p.HeadSHA { //control:ready-head
+		return Ref{}, &Error{Op: op, Kind: Permanent, Err: fmt.Errorf("its head is %.7s now", p.HeadSHA)}
+	}
+	got, err := sendQuery(ctx, c, op, markReady, map[string]any{"input": map[string]any{"pullRequestId": p.Node}})
+	if is := got.Data.MarkReady.PullRequest; err == nil && (is == nil || is.IsDraft) {
+		err = unanswered(op, got.Errors)
+	}
+	return Ref{Number: p.Ref.Number, URL: p.URL}, err
+}
+
+// isReady reports whether a pull request is no draft.
+func isReady(ctx context.Context, c *Client, w Write) (Ref, bool, error) {
+	p, err := c.GetPull(ctx, w.Thread)
+	return Ref{Number: p.Ref.Number, URL: p.URL}, err == nil && !p.Draft, err
 }
 
 // findNever is the look-up of idempotent writes: it finds nothing, so they are sent again.

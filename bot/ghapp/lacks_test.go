@@ -50,6 +50,9 @@ func TestPermissionThatIsLacking(t *testing.T) {
 	refuse.on = true
 	for _, refuse.names = range []string{"", "issues=write; pull_requests=write"} {
 		for i, wr := range list {
+			if wr.Kind == ghapp.WriteReady { // GraphQL refuses inside of an answer
+				continue
+			}
 			want := wants[wr.Kind]
 			if wr.Kind == ghapp.WriteReaction && wr.Target.Diff {
 				want = "pull_requests=write"

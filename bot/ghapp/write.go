@@ -27,6 +27,7 @@ const (
 	WritePull        WriteKind = "pull"         // Pull
 	WriteEditPull    WriteKind = "edit_pull"    // Pull (Title, Body)
 	WriteClosePull   WriteKind = "close_pull"   // closes without merging
+	WriteReady       WriteKind = "ready"        // Commit (the head); takes a pull request out of draft
 	WriteBranchGone  WriteKind = "branch_gone"  // Branch, Commit
 	WriteReviewers   WriteKind = "reviewers"    // Reviewers, Teams
 	WriteReview      WriteKind = "review"       // Review
@@ -95,6 +96,7 @@ func operations() map[WriteKind]operation {
 		WritePull:        {lacksPull, createPull, findPull},
 		WriteEditPull:    {lacksPull, editPull, pullIs},
 		WriteClosePull:   {nil, closePull, isClosed},
+		WriteReady:       {lacksCommit, ready, isReady},
 		WriteBranchGone:  {lacksBranch, deleteBranch, isGone},
 		WriteReviewers:   {nil, requestReviewers, hasReviewers},
 		WriteReview:      {lacksReview, createReview, findReview},
@@ -117,6 +119,7 @@ func lacksTalk(w Write) string   { return lacksIf(w.Target.Talk == "", "Target.T
 func lacksPull(w Write) string   { return lacksIf(w.Pull == nil, "Pull") }
 func lacksReview(w Write) string { return lacksIf(w.Review == nil, "Review") }
 func lacksCheck(w Write) string  { return lacksIf(w.Check == nil, "Check") }
+func lacksCommit(w Write) string { return lacksIf(w.Commit == "", "Commit") }
 func lacksBranch(w Write) string {
 	return lacksIf(w.Branch == "" || w.Commit == "", "Branch or Commit")
 }
@@ -145,8 +148,8 @@ func (c *Client) operation(w Write) (operation, error) {
 
 // Perform carries out a write once. Bodies get the key as a hidden marker at the end.
 // An error of kind Unknown means that the write may have happened: call Find after the
-// settle time before retrying. Edits, labels, reactions, reviewers, closing and
-// deleting are idempotent.
+// settle time before retrying. Edits, labels, reactions, reviewers, the end of a draft,
+// closing and deleting are idempotent.
 func (c *Client) Perform(ctx context.Context, w Write) (Ref, error) {
 	d, err := c.operation(w)
 	if err != nil {

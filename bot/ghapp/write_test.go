@@ -38,6 +38,10 @@ func (w *world) writes(t *testing.T) []ghapp.Write {
 	must(t, err)
 	small, err := w.gh.OpenPull(repo, "kim", ghcheck.NewPull{Title: "Small", Head: "small", Base: "main"})
 	must(t, err)
+	_, err = w.gh.Push(repo, "waits", "kim", map[string]string{"waits.txt": "x\n"})
+	must(t, err)
+	waits, err := w.gh.OpenPull(repo, "kim", ghcheck.NewPull{Title: "Waits", Head: "waits", Base: "main", Draft: true})
+	must(t, err)
 	made, err := w.client.Perform(ctx, ghapp.Write{Key: "setup/check", Kind: ghapp.WriteCheck, Thread: w.pull,
 		Check: &ghapp.CheckSpec{Name: "Handrail", SHA: sha, Status: "queued"}})
 	must(t, err)
@@ -62,6 +66,7 @@ func (w *world) writes(t *testing.T) []ghapp.Write {
 		{Kind: ghapp.WriteReviewers, Thread: w.pull, Teams: []string{"core"}},
 		{Kind: ghapp.WriteEditIssue, Thread: w.issue, Body: "All is well still."},
 		{Kind: ghapp.WriteLabels, Thread: w.issue, Labels: []string{"ready"}, Off: []string{"Bug", "a/../b?c%2f é"}},
+		{Kind: ghapp.WriteReady, Thread: waits, Commit: w.gh.Branch(repo, "waits")},
 	}
 }
 
@@ -116,6 +121,9 @@ func TestEveryWrite(t *testing.T) {
 	if small := pulls[2]; small.State != "closed" || small.Pull.Merged || small.Pull.HeadRef != "small" {
 		t.Errorf("closed = %+v", small)
 	}
+	if waits := pulls[3]; waits.State != "open" || waits.Pull.Draft || waits.Pull.HeadRef != "waits" {
+		t.Errorf("ready = %+v", waits)
+	}
 	if !cmp.Equal(p.Pull.Teams, []string{"acme/core"}) {
 		t.Errorf("teams %v were asked", p.Pull.Teams)
 	}
@@ -133,7 +141,7 @@ func TestIdempotentWrites(t *testing.T) {
 	ctx := context.Background()
 	w := newWorld(t)
 	list := w.writes(t)
-	for _, i := range []int{1, 3, 4, 5, 7, 9, 10, 13, 14, 15, 16, 18} {
+	for _, i := range []int{1, 3, 4, 5, 7, 9, 10, 13, 14, 15, 16, 18, 19} {
 		wr := list[i]
 		wr.Key = fmt.Sprintf("k%d", i)
 		for range 3 {
@@ -176,6 +184,11 @@ func TestRefusedWrites(t *testing.T) {
 	must(t, err)
 	_, err = w.gh.Push(repo, "same", "kim", nil)
 	must(t, err)
+	sha := w.gh.Branch(repo, "same")
+	_, err = w.gh.Push(repo, "draft", "kim", map[string]string{"draft.txt": "x\n"})
+	must(t, err)
+	draft, err := w.gh.OpenPull(repo, "kim", ghcheck.NewPull{Title: "Draft", Head: "draft", Base: "main", Draft: true})
+	must(t, err)
 	spec := func(base, head string) *ghapp.PullSpec {
 		return &ghapp.PullSpec{Base: base, Head: head, Title: "t", Body: "b"}
 	}
@@ -196,6 +209,8 @@ func TestRefusedWrites(t *testing.T) {
 			Comments: []ghapp.Inline{{Path: "src/a.go", Line: 99, Body: "x"}}}}, ghapp.ErrInvalid, "Line could not be resolved"},
 		{"reviewer a stranger", ghapp.Write{Kind: ghapp.WriteReviewers, Thread: w.pull, Reviewers: []string{"rae"}}, ghapp.ErrInvalid, "collaborator"},
 		{"check on no commit", ghapp.Write{Kind: ghapp.WriteCheck, Thread: w.pull, Check: &ghapp.CheckSpec{Name: "x", SHA: strings.Repeat("0", 40)}}, ghapp.ErrInvalid, "No commit"},
+		{"ready at another head", ghapp.Write{Kind: ghapp.WriteReady, Thread: draft, Commit: sha}, nil, "its head is"},
+		{"ready without a head", ghapp.Write{Kind: ghapp.WriteReady, Thread: draft}, nil, "Commit is not set"},
 		{"field missing", ghapp.Write{Kind: ghapp.WritePull, Thread: w.issue}, nil, "Pull is not set"},
 		{"no kind", ghapp.Write{Thread: w.issue}, nil, "no such kind"},
 	}

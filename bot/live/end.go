@@ -12,11 +12,12 @@ import (
 	"github.com/handrail-bot/handrail/bot/render"
 )
 
-// offer opens or updates the session's pull request, see [pull.Session.Follow].
-func (l *Session) offer(ctx context.Context) (note string, err error) {
-	s := pull.Session{
+// PullRequest returns the session as one with work for a pull request.
+func (l *Session) PullRequest() *pull.Session {
+	return &pull.Session{
 		ID:        l.Row.ID,
 		Requester: l.Row.Requester,
+		Person:    l.Data.Person,
 		Thread:    l.Thread.Ref,
 		Pull:      l.Thread.Pull,
 		Target:    l.Data.Target,
@@ -31,7 +32,6 @@ func (l *Session) offer(ctx context.Context) (note string, err error) {
 			return l.Save(ctx)
 		},
 	}
-	return s.Follow(ctx, l.State)
 }
 
 // announce tells of the end of a run where the progress comment does not: GitHub sends no
@@ -150,7 +150,7 @@ func (l *Session) Conclude(ctx context.Context) error {
 	if err := asks.Ask(ctx, l.State); err != nil {
 		return err
 	}
-	note, err := l.offer(ctx)
+	note, err := l.PullRequest().Follow(ctx, l.State)
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@
 //	text.go      its title and text
 //	template.go  the repository's pull request template
 //	ask.go       labels and reviewers
+//	ready.go     the end of its draft
 //	anew.go      a session after one whose pull request was merged or closed
 //	handon.go    forwarding of its events to the session's thread
 package pull
@@ -15,6 +16,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/approval"
@@ -26,18 +28,27 @@ import (
 
 // Kept is the bot's stored data of a session's pull request.
 type Kept struct {
-	At   int64          `json:"at,omitempty"`   // event of the session up to which it is current
-	Note string         `json:"note,omitempty"` // note for the user at that event
-	Said ghapp.PullText `json:"said,omitzero"`  // digests of the text last written; a user's edit differs
-	Want string         `json:"want,omitempty"` // digest of the desired text
-	Late int            `json:"late,omitempty"` // consecutive failed attempts at labels and reviewers
-	For  int            `json:"for,omitempty"`  // number of the pull request with labels and reviewers set
-	Old  []int          `json:"old,omitempty"`  // earlier pull requests of the session: merged, or of a branch that could not take its work
+	At    int64          `json:"at,omitempty"`   // event of the session up to which it is current
+	Note  string         `json:"note,omitempty"` // note for the user at that event
+	Said  ghapp.PullText `json:"said,omitzero"`  // digests of the text last written; a user's edit differs
+	Want  string         `json:"want,omitempty"` // digest of the desired text
+	Late  int            `json:"late,omitempty"` // consecutive failed attempts at labels and reviewers
+	Draft Draft          `json:"draft,omitzero"`
+	For   int            `json:"for,omitempty"` // number of the pull request with labels and reviewers set
+	Old   []int          `json:"old,omitempty"` // earlier pull requests of the session: merged, or of a branch that could not take its work
+}
+
+// Draft is the stored data of a pull request's draft state.
+type Draft struct {
+	Ended int       `json:"ended,omitempty"` // number of the pull request whose draft has ended, by whomever
+	Head  string    `json:"head,omitempty"`  // commit with checks that are awaited
+	Since time.Time `json:"since,omitzero"`  // start of that wait
 }
 
 // Session is a session whose work is offered as a pull request.
 type Session struct {
 	ID, Requester string
+	Person        bool // the requester is no bot
 	Thread        thread.Ref
 	Pull          *ghapp.Pull // the thread's own pull request; nil for an issue
 	Target        string      // base branch

@@ -62,7 +62,7 @@ func (s *Session) spec(ctx context.Context, v *session.State, to, before string)
 		if err != nil {
 			return nil, err
 		}
-		out.Body = fill(form, out.Body, from.Closes())
+		out.Body, out.Folds = fill(form, out.Body, from.Closes()), render.PullLog(v)
 	}
 	out.Body = before + out.Body
 	return out, nil

@@ -57,7 +57,10 @@ func times(n int) string {
 const maxGreen = 20
 
 // greenChecks lists the checks that passed on the commit.
-func greenChecks(names []string) string {
+func greenChecks(names []string) string { return "Passed checks: " + checkNames(names) + "." }
+
+// checkNames lists the names of checks.
+func checkNames(names []string) string {
 	var out []string
 	for _, n := range names[:min(len(names), maxGreen)] {
 		out = append(out, code(line(n, 80)))
@@ -66,5 +69,5 @@ func greenChecks(names []string) string {
 	if n := len(names) - maxGreen; n > 0 {
 		more = fmt.Sprintf(" and %d more", n)
 	}
-	return "Passed checks: " + strings.Join(out, ", ") + more + "."
+	return strings.Join(out, ", ") + more
 }

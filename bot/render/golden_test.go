@@ -205,7 +205,9 @@ func everything() map[string][]string {
 		"ReviewSince": {ReviewSince("main", "", "0123456789abcdef"), ReviewSince("main", "fedcba9876543210", "0123456789abcdef")}, "ReviewStale": {ReviewStale([]int{3, 12}, 14)},
 		"BySchedule": {BySchedule("nightly")}, "ScheduleTitle": {ScheduleTitle("nightly")}, "ScheduleBody": {ScheduleBody("nightly", ""), ScheduleBody("nightly", "All is well.")}, "ScheduleResult": {ScheduleResult(done, 0), ScheduleResult(done, 7)},
 		"NoForkWaits": {NoForkWaits("abc1234")}, "NoLonger": {NoLonger(sampleModes)}, "NoPull": {NoPull("agent/1-fix", "no commits between main and agent/1-fix")},
-		"NoneRuns": phases, "TaskHint": {TaskHint("stop", ""), TaskHint("stop", "using tabs")}, "NotAll": {NotAll("approve", asked[:1]), NotAll("deny", asked)},
+		"NotADraft": {NotADraft(7, "open"), NotADraft(7, "closed")}, "StaysADraft": {StaysADraft(7, "GitHub refused it")},
+		"ReadyAnyway": {ReadyAnyway(7, []string{"test"}, nil, true), ReadyAnyway(7, []string{"test", "lint"}, []string{"slow"}, true), ReadyAnyway(7, nil, nil, false), ReadyAnyway(7, nil, nil, true)},
+		"NoneRuns":    phases, "TaskHint": {TaskHint("stop", ""), TaskHint("stop", "using tabs")}, "NotAll": {NotAll("approve", asked[:1]), NotAll("deny", asked)},
 		"NotAllowed": {NotAllowed(sampleModes), NotAllowed(sampleNoMode), NotAllowed(&policy.NotAllowed{What: "model", Name: "x"})},
 		"NotCounted": {NotCounted("review", WhyOtherCommit(sampleHead, strings.Repeat("d", 40)))}, "NotOpen": {NotOpen("approve", "abc", nil), NotOpen("approve", "abc", asked)},
 		"NotReviewed": {NotReviewed(WhyNoPull("it is locked"))}, "NotStarted": {NotStarted("sam has no access to this repository.")}, "AskInstead": {AskInstead(true), AskInstead(false)},
@@ -218,6 +220,7 @@ func everything() map[string][]string {
 		"Progress":      {posted(Progress(done, Links{Commit: commit, Pull: 7})), posted(Progress(none, Links{Commit: commit}))},
 		"AfterTheMerge": {AfterTheMerge(2)}, "BesideThePull": {BesideThePull(2, "agent/1-fix")}, "ClosedMeanwhile": {ClosedMeanwhile(2, "agent/1-fix")}, "NoOther": {NoOther("team/lib", OtherUnlisted), NoOther("team/lib", OtherNotInstalled), NoOther("team/lib", OtherLessPublic), NoOther("team/lib", OtherUnasked), NoOther("team/lib", OtherEmpty)}, "OtherUnreadable": {NoOther("team/lib", OtherUnreadable("kim"))}, "OtherWithoutRef": {NoOther("team/lib", OtherWithoutRef("v1"))},
 		"NoBase": {NoBase("develop")}, "NoWorkspace": {NoWorkspace("workspace docker: there is no image\nnode:22")}, "NoImage": {NoImage("acme.example/go:1")}, "NotAsked": {NotAsked([]string{"bug"}, nil), NotAsked([]string{"bug", "big"}, []string{"sam"})},
+		"PullLog":     nil, // TestPullLog
 		"PullSummary": {PullSummary(done, 1)}, "PullFiles": {PullFiles(done)}, "PullNotices": {PullNotices(done, Origin{Number: 2, Pull: true, Beside: "main"})},
 		"PullBody":   {PullBody(done, "kim", Origin{Number: 1}), PullBody(sample(session.PhaseDone, 1, 1), "", Origin{Number: 2, Pull: true, Beside: "main"})},
 		"PlanIsPast": plans(), "EarlierRequest": earlier(), "IsPast": past(), "NothingLeft": {NothingLeft(past()[0])}, "AskedAnew": {AskedAnew(asked[:1]), AskedAnew(asked)}, "Transferred": {Transferred(thread.Ref{Owner: "acme", Repo: "other", Number: 3})}, "TransferredHere": {TransferredHere(thread.Ref{Owner: "acme", Repo: "widget", Number: 1}, session.NewState())}, "PullTitle": {PullTitle("fix the build"), PullTitle("")}, "ReplacedBy": {ReplacedBy("kim")},

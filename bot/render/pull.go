@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
 // PullTitle returns the title of a session's pull request.
@@ -43,11 +44,15 @@ func (o Origin) Closes() int {
 // PullBody returns the body of a session's pull request.
 func PullBody(s *session.State, requester string, from Origin) string {
 	var b strings.Builder
-	if summary := PullSummary(s, from.Number); summary != "" {
+	summary, tests := pullSummary(s, from.Number)
+	if summary != "" {
 		b.WriteString(summary + "\n\n")
 	}
 	locateWork(&b, s.Sent, fmt.Sprintf("#%d", from.Number))
 	b.WriteString(PullFiles(s))
+	if tests != "" {
+		b.WriteString("**How it was checked**\n\n" + tests + "\n\n") //control:checked-is-told
+	}
 	leftToDo(&b, s)
 	b.WriteString(from.words())
 	fmt.Fprintf(&b, "Made by an agent%s. Every commit is a checkpoint.\n", by(requester))
@@ -64,9 +69,21 @@ func leftToDo(b *strings.Builder, s *session.State) {
 	leftOut(b, s.LeftOut)
 }
 
-// PullSummary summarizes the session, request by request. Answers that changed no file
-// are left out: they are in the thread that asked.
+// PullSummary summarizes the session, request by request, with the newest test results.
 func PullSummary(s *session.State, thread int) string {
+	text, tests := pullSummary(s, thread)
+	return strings.TrimSpace(text + "\n\n" + tests)
+}
+
+// PullLog returns the steps of the session, folded.
+func PullLog(s *session.State) []untrusted.Fold { return timeline(s.Timeline, maxPullLog) }
+
+// maxPullLog is the maximum size of the log in a pull request, in bytes.
+const maxPullLog = 20_000
+
+// pullSummary returns the parts of [PullSummary]. Answers that changed no file are left out:
+// they are in the thread that asked.
+func pullSummary(s *session.State, thread int) (text, tests string) {
 	var out []string
 	last := session.Outcome{} // the newest tests describe the current state
 	add := func(o session.Outcome) {
@@ -92,10 +109,7 @@ func PullSummary(s *session.State, thread int) string {
 		add(*o)
 	}
 	out = append(out[max(0, len(out)-maxSummaries):], takenBack...)
-	if text := strings.TrimSpace(testResults(&last)); text != "" {
-		out = append(out, text)
-	}
-	return strings.Join(out, "\n\n")
+	return strings.Join(out, "\n\n"), strings.TrimSpace(testResults(&last))
 }
 
 // maxSummaries is the number of newest summaries that a pull request shows.

@@ -16,6 +16,7 @@ const (
 	NoSession       = "There is no session in this thread yet. Start one with `/agent` and your request."
 	NothingToStop   = "There is nothing to stop."
 	NoCheckpoint    = "This session has no commits yet, so there is nothing to undo, keep or rebase."
+	NoDraft         = "I have no pull request in this thread yet, so there is no draft to end."
 	NothingAsked    = "Nothing is waiting for approval in this thread."
 	UnknownAuthor   = "I could not verify the author of this, so I did nothing."
 	CheckIsRunning  = "The agent is working on this branch."
@@ -121,6 +122,38 @@ func AsksOnly(thread int) string {
 		"This pull request only asks about one edit of the session in #%d. Answer with a review here, or write your request there.",
 		thread,
 	)
+}
+
+// NotADraft replies to a request to take a pull request out of draft that is none.
+func NotADraft(number int, state string) string {
+	if state != "open" {
+		return fmt.Sprintf("#%d is not open any more, so I left it alone.", number)
+	}
+	return fmt.Sprintf("#%d is ready for review already.", number)
+}
+
+// ReadyAnyway says that a pull request is ready for review although checks failed or run, or
+// the session still works on it. It is empty if none of that is so.
+func ReadyAnyway(number int, failed, running []string, over bool) string {
+	var but []string
+	if len(failed) > 0 {
+		but = append(but, fmt.Sprintf("these checks have not passed: %s", checkNames(failed)))
+	}
+	if len(running) > 0 {
+		but = append(but, fmt.Sprintf("these still run: %s", checkNames(running)))
+	}
+	if !over {
+		but = append(but, "I am still at work on it")
+	}
+	if len(but) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("#%d is ready for review, but %s.", number, strings.Join(but, "; "))
+}
+
+// StaysADraft says that GitHub did not take a pull request out of draft.
+func StaysADraft(number int, reason string) string {
+	return sentence(fmt.Sprintf("#%d is still a draft: %s", number, clean(reason)))
 }
 
 // NoneRuns replies to a stop command when the session is already over.

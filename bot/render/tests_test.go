@@ -33,3 +33,21 @@ func TestTestsAreTold(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// The log of a pull request is folded, and its oldest steps give way.
+func TestPullLog(t *testing.T) {
+	v := story(t)
+	log := PullLog(v)
+	if len(log) != 1 || !strings.HasSuffix(log[0].Title, "steps") || !strings.Contains(log[0].Text, "`Edited a.go` +3 −1") {
+		t.Errorf("the log is %+v", log)
+	}
+	for range 500 {
+		v.Timeline = append(v.Timeline, &session.Answer{Content: strings.Repeat("word ", 20)})
+	}
+	if log = PullLog(v); len(log[0].Text) > maxPullLog+100 || !strings.HasPrefix(log[0].Text, "- … ") {
+		t.Errorf("%d bytes: %.200s", len(log[0].Text), log[0].Text)
+	}
+	if none := PullLog(session.NewState()); len(none) != 0 {
+		t.Errorf("without a step: %+v", none)
+	}
+}

@@ -78,6 +78,9 @@ func corpus(t *testing.T) (faulty, clean []pull) {
 		clean = append(clean, pull{file: f.Name, good: code, bad: replaced(code, n, with)})
 	}
 	f, c := ofGo(t, 22)
+	if n := len(slices.DeleteFunc(slices.Clone(f), func(p pull) bool { return !p.gone })); n < 6 {
+		t.Errorf("only %d lines of Go programs are taken away", n)
+	}
 	return append(faulty, f...), append(clean, c...)
 }
 
@@ -104,6 +107,7 @@ func ofGo(t *testing.T, most int) (faulty, clean []pull) {
 	cron := dir("list", "-m", "-f", "{{.Dir}}", "github.com/robfig/cron/v3")
 	star := dir("list", "-m", "-f", "{{.Dir}}", "github.com/bmatcuk/doublestar/v4")
 	files = append(files, filepath.Join(cron, "spec.go"), filepath.Join(cron, "parser.go"), filepath.Join(star, "match.go"), filepath.Join(star, "utils.go"))
+	var gone []pull
 	r := rand.New(rand.NewPCG(14, 6))
 	for _, file := range files {
 		text, err := os.ReadFile(file)
@@ -127,6 +131,9 @@ func ofGo(t *testing.T, most int) (faulty, clean []pull) {
 		})
 		r.Shuffle(len(ops), func(i, j int) { ops[i], ops[j] = ops[j], ops[i] })
 		source := func(n ast.Node) string { return good[fset.Position(n.Pos()).Offset:fset.Position(n.End()).Offset] }
+		if p, ok := withoutStatement(name, good, fset, tree); ok {
+			gone = append(gone, p)
+		}
 		f, c := 0, 0
 		for _, b := range ops {
 			at := fset.Position(b.OpPos)
@@ -149,7 +156,26 @@ func ofGo(t *testing.T, most int) (faulty, clean []pull) {
 			}
 		}
 	}
-	return faulty, clean
+	return append(faulty, gone...), clean
+}
+
+// withoutStatement takes away the last statement of a program that has a line of its own and
+// counts something up or down.
+func withoutStatement(name, good string, fset *token.FileSet, tree ast.Node) (p pull, ok bool) {
+	lines := strings.Split(good, "\n")
+	ast.Inspect(tree, func(n ast.Node) bool {
+		s, is := n.(*ast.IncDecStmt)
+		if !is {
+			return true
+		}
+		at := fset.Position(s.Pos()).Line
+		text := strings.TrimSpace(lines[at-1])
+		if text == good[fset.Position(s.Pos()).Offset:fset.Position(s.End()).Offset] && strings.TrimSpace(lines[at]) != text {
+			ok, p = true, pull{file: name, good: good, bad: replaced(good, at, ""), line: at, gone: true, claim: "Without " + text + " the count is wrong."}
+		}
+		return true
+	})
+	return p, ok
 }
 
 // verdict is a model that takes the second look.
@@ -203,8 +229,10 @@ func TestCorpus(t *testing.T) {
 		args := map[string]any{"path": c.file, "line": c.line, "severity": "high", "claim": c.claim, "why": "Follow it."}
 		good := strings.Split(c.good, "\n")[c.line-1]
 		switch {
-		case c.gone:
-			args["side"] = "old"
+		case c.gone: // and what was quoted stands elsewhere in the file, or not at all
+			args["side"], args["code"] = []string{"old", "left", "removed", "-"}[i%4], strings.TrimSpace(good)
+		case i%2 == 1: // it is added, and called removed
+			args["side"], args["code"], args["suggestion"] = "old", strings.TrimSpace(c.text(c.line)), good
 		case strings.Count("\n"+c.bad, "\n"+c.text(c.line)+"\n") == 1: // models count badly, and leave the indentation away
 			args["line"], args["code"], args["suggestion"] = c.line+i%3, strings.TrimSpace(c.text(c.line)), strings.TrimSpace(good)
 		default:

@@ -28,6 +28,8 @@ type Watcher struct {
 	// Waits reports whether a waiting session must keep waiting. It is called before a
 	// workspace is opened, and delays the next check itself.
 	Waits func(ctx context.Context, c *live.Config, l *live.Session) (bool, error)
+	// Over looks at a session with an end, at each of its wakes after GitHub shows that.
+	Over func(ctx context.Context, c *live.Config, l *live.Session) error
 	// Report posts the result of an unattended session.
 	Report func(ctx context.Context, c *live.Config, l *live.Session) error
 }

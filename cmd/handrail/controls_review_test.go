@@ -26,6 +26,7 @@ var controlsOfReview = []control{
 	{"refused-is-told", "value r", "./bot/reviewer", "TestRefusedReview"},
 	{"only-own-threads", "value len(t.Comments) == 0", "./bot/reviewer", "TestThreadsWhoseCodeIsGone"},
 	{"no-by-right", "value ok || !ok", "./bot/reviewer", "TestThreadsWhoseCodeIsGone"},
+	{"old-side-put-right", "drop", "./bot/reviewer", "TestCorpus$"},
 	{"resolved-by-a-person", "false", "./bot/reviewer", "TestThreadsWhoseCodeIsGone"},
 	{"code-is-gone", "value lines > 0", "./bot/reviewer", "TestThreadsWhoseCodeIsGone"},
 	{"threads-that-stay", "value !t.gone || again != again", "./bot/reviewer", "TestThreadsWhoseCodeIsGone"},

@@ -50,7 +50,7 @@ var effects = map[string]string{
 	"policy.budget.user_day.time": "TestShares", "policy.budget.user_day.edits": "TestShares", "policy.budget.user_day.lines": "TestShares",
 	"policy.budget.thread.turns": "TestShares", "policy.budget.thread.tokens": "TestShares", "policy.budget.thread.time": "TestShares", "policy.budget.thread.edits": "TestShares", "policy.budget.thread.lines": "TestShares",
 
-	"policy.pull_request.draft": "serve_not_draft", "policy.pull_request.branch": "serve_stacked", "policy.push.hold": "serve_push_builds",
+	"policy.pull_request.draft": "serve_not_draft", "policy.pull_request.ready": "serve_ready_green", "policy.pull_request.branch": "serve_stacked", "policy.push.hold": "serve_push_builds",
 	"policy.pull_request.base": "serve_pull_config", "policy.pull_request.labels": "serve_pull_config", "policy.pull_request.reviewers": "serve_pull_config",
 	"policy.pull_request.team_reviewers": "serve_pull_config", "policy.pull_request.title": "serve_pull_config", "policy.pull_request.body": "serve_pull_config",
 	"policy.comments.progress": "serve_quiet", "policy.comments.end": "serve_quiet", "policy.comments.inline": "serve_review_again",

@@ -87,6 +87,8 @@ func githubVerbs(t *testing.T) map[string]func(*testscript.TestScript, bool, []s
 		{"inline", "USER NUMBER FILE:LINE TEXT", 4, 4, (*stage).inline},
 		{"uninline", "USER NUMBER FILE:LINE", 3, 3, (*stage).uninline},
 		{"check", "NUMBER NAME CONCLUSION", 3, 3, (*stage).check},
+		{"draft", "USER NUMBER", 2, 2, (*stage).draft},
+		{"react", "USER NUMBER COMMENT CONTENT", 4, 4, (*stage).react},
 		{"merge", "USER NUMBER", 2, 2, (*stage).merge},
 		{"reword", "USER NUMBER title|text TEXT", 4, 4, (*stage).reword},
 		{"label", "USER NUMBER NAME", 3, 3, (*stage).label},

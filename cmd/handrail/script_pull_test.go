@@ -47,6 +47,39 @@ func (s *stage) inline(_ *testscript.TestScript, args []string) error {
 	return err
 }
 
+// draft makes a pull request a draft again.
+func (s *stage) draft(_ *testscript.TestScript, args []string) error {
+	at, err := s.ref(args[1])
+	if err != nil {
+		return err
+	}
+	return s.gh.On(at, args[0], func(is *hub.Issue, u *hub.User) error {
+		is.Pull.Draft = true
+		s.gh.Tell(hub.AboutIssue("converted_to_draft", is, u))
+		return nil
+	})
+}
+
+// react adds a reaction to a comment.
+func (s *stage) react(_ *testscript.TestScript, args []string) error {
+	at, err := s.ref(args[1])
+	if err != nil {
+		return err
+	}
+	n, err := strconv.Atoi(args[2])
+	if err != nil {
+		return err
+	}
+	return s.gh.On(at, args[0], func(is *hub.Issue, u *hub.User) error {
+		if n < 1 || n > len(is.Comments) {
+			return fmt.Errorf("there is no comment %d", n)
+		}
+		cm := is.Comments[n-1]
+		cm.Reactions = append(cm.Reactions, &hub.Reaction{ID: s.gh.NextID(), Author: u, Content: args[3]})
+		return nil
+	})
+}
+
 // uninline deletes the comments on a line of a diff.
 func (s *stage) uninline(_ *testscript.TestScript, args []string) error {
 	at, err := s.ref(args[1])

@@ -164,8 +164,11 @@ func ofChecks(in Input, ev ghapp.Event) (*store.Session, error) {
 // check adds the effect of a finished check. taken reports whether the bot accepts the
 // check for a session with its pull request.
 func (r Result) check(in Input, ev ghapp.Event, taken bool) Result {
-	switch why := ci.Off(policy.Merge(in.Server, in.Repository).Triggers); {
-	case why != "":
+	cfg := policy.Merge(in.Server, in.Repository)
+	ready := cfg.PullRequest.Ready == policy.ReadyWhenGreen
+	why := ci.Off(cfg.Triggers)
+	switch {
+	case why != "" && !ready:
 		return r.none("checks", "%s", why)
 	case len(ev.Check.Pulls)+len(ev.Check.Branches) == 0:
 		return r.none("checks", "the check is of no pull request of the repository, and of no branch of it")
@@ -173,6 +176,12 @@ func (r Result) check(in Input, ev ghapp.Event, taken bool) Result {
 		return r.none("checks", "the check is the agent's own, or %s is not served", ev.Thread.Repository())
 	}
 	r.Would = []Effect{{Kind: "wake", Text: fmt.Sprintf("the session that pushed %.12s", ev.Check.SHA)}}
+	if ready {
+		r.because("ready", "once all checks of that commit have passed, the draft pull request with it is made ready for review")
+	}
+	if why != "" {
+		return r
+	}
 	r.because(
 		"checks",
 		"a session that opened the pull request with this commit looks at all checks of it, and goes on if one failed (%s says %s); other pull requests are left alone",

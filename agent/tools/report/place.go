@@ -14,7 +14,8 @@ import (
 const maxFile = 4 << 20
 
 // place reads the location of a finding, and returns the text of its file. Removed
-// lines are in no file; they are looked up later in GitHub's diff.
+// lines are in no file; they are looked up later in GitHub's diff. A line that is said to be
+// removed, and is in the file with that number and the quoted text, is on the new side.
 func (r reporter) place(
 	ctx context.Context,
 	a tools.Args,
@@ -44,15 +45,19 @@ func (r reporter) place(
 	if f.End == f.Line {
 		f.End = 0
 	}
-	if f.Old {
-		return nil, nil, nil
-	}
-	data, _, err := r.Files.ReadAll(ctx, f.Path, maxFile)
+	quoted, err := a.Text("code")
 	if err != nil {
 		return nil, nil, err
 	}
+	data, _, err := r.Files.ReadAll(ctx, f.Path, maxFile)
 	text = strings.Split(strings.TrimSuffix(string(data), "\n"), "\n")
-	quoted, err := a.Text("code")
+	if f.Old {
+		if want := firstLine(quoted); err != nil || want == "" || f.Last() > len(text) || strings.TrimSpace(text[f.Line-1]) != want {
+			return nil, nil, nil
+		}
+		f.Old = false //control:old-side-put-right
+		notes = append(notes, fmt.Sprintf("Line %d is in the file as it is now, so it was recorded on the new side.", f.Line))
+	}
 	if err != nil {
 		return nil, nil, err
 	}
@@ -73,8 +78,7 @@ func (r reporter) place(
 // follow moves a finding to the quoted line, if the numbered line differs and exactly
 // one line matches: models copy better than they count.
 func follow(f *session.Finding, text []string, quoted string) (note string) {
-	first, _, _ := strings.Cut(strings.TrimLeft(quoted, "\r\n"), "\n")
-	want := strings.TrimSpace(first)
+	want := firstLine(quoted)
 	if want == "" || f.Line <= len(text) && strings.TrimSpace(text[f.Line-1]) == want {
 		return ""
 	}
@@ -97,6 +101,12 @@ func follow(f *session.Finding, text []string, quoted string) (note string) {
 	}
 	f.Line = at
 	return fmt.Sprintf("The line that you quote is line %d and not %d, so it was recorded there.", at, was)
+}
+
+// firstLine returns the first line of a quotation, without indentation.
+func firstLine(quoted string) string {
+	first, _, _ := strings.Cut(strings.TrimLeft(quoted, "\r\n"), "\n")
+	return strings.TrimSpace(first)
 }
 
 // definition matches the first line of a named declaration in the most common languages.

@@ -9,6 +9,7 @@ import (
 // Viewer is the sender of a GraphQL query, with the sender's access rights.
 type Viewer struct {
 	Hub  *hub.Hub
+	User *hub.User
 	URL  string                       // base URL of the web pages
 	Sees func(*hub.Repo) bool         // whether the viewer can see a repository
 	May  func(permission string) bool // whether the viewer has a permission, such as "issues:read"
@@ -27,7 +28,7 @@ func (s *Server) graphql(r *http.Request, body []byte) response {
 	if s.query == nil {
 		return refuse(hub.NotFound())
 	}
-	out, err := s.query(Viewer{Hub: s.Hub, URL: s.url,
+	out, err := s.query(Viewer{Hub: s.Hub, User: who.user, URL: s.url,
 		Sees: func(r *hub.Repo) bool { return who.visible(s.Hub, r) },
 		May:  func(permission string) bool { return who.inst() == nil || hasPermission(who.tok.Perms, permission) },
 	}, body)

@@ -50,6 +50,7 @@ var Help = map[string]string{
 	"redo":    "bring undone changes back",
 	"keep":    "protect the branch as it is, or these files, from undo",
 	"rebase":  "merge the base branch; I resolve conflicts",
+	"ready":   "take the pull request out of draft, and request a review",
 	"model":   "continue with another model, from the next turn on",
 	"config":  "show the configuration and its sources",
 	"clear":   "forget the conversation; the branch and its checkpoints stay",

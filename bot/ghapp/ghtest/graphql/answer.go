@@ -27,8 +27,12 @@ func Answer(who ghtest.Viewer, body []byte) ([]byte, error) {
 		return nil, fmt.Errorf("read query: %w", err)
 	}
 	data, errors := run(req.Query, req.Variables, map[string]object{
-		"query":    {"__typename": "Query", "repository": resolver(v.repository)},
-		"mutation": {"__typename": "Mutation", "resolveReviewThread": resolver(v.resolveThread)},
+		"query": {"__typename": "Query", "repository": resolver(v.repository)},
+		"mutation": {
+			"__typename":                    "Mutation",
+			"resolveReviewThread":           resolver(v.resolveThread),
+			"markPullRequestReadyForReview": resolver(v.markReady),
+		},
 	})
 	out := object{}
 	if data != nil {
@@ -167,6 +171,29 @@ func (v view) resolveThread(args object) (any, error) {
 					"thread":     object{"__typename": "PullRequestReviewThread", "id": id, "isResolved": true},
 				}, nil
 			}
+		}
+	}
+	return nil, problem{"NOT_FOUND", fmt.Sprintf("Could not resolve to a node with the global id of '%s'.", id)}
+}
+
+// markReady takes a pull request out of draft. GitHub requires of an App the same rights as
+// for resolving a thread.
+func (v view) markReady(args object) (any, error) {
+	in, _ := args["input"].(object)
+	id, _ := in["pullRequestId"].(string)
+	for _, r := range v.Hub.Repos {
+		for _, is := range r.Issues {
+			if is.Pull == nil || fmt.Sprintf("PR_%d", is.ID) != id || !v.Sees(r) {
+				continue
+			}
+			if !v.May("pull_requests:write") || !v.May("contents:write") {
+				return nil, problem{"FORBIDDEN", "Resource not accessible by integration"}
+			}
+			v.Hub.Ready(is, v.User)
+			return object{
+				"__typename":  "MarkPullRequestReadyForReviewPayload",
+				"pullRequest": object{"__typename": "PullRequest", "isDraft": false},
+			}, nil
 		}
 	}
 	return nil, problem{"NOT_FOUND", fmt.Sprintf("Could not resolve to a node with the global id of '%s'.", id)}

@@ -54,6 +54,15 @@ func (h *Hub) OpenPull(r *Repo, author *User, req NewPull) (*Issue, error) {
 	return is, nil
 }
 
+// Ready takes a pull request out of draft.
+func (h *Hub) Ready(is *Issue, by *User) {
+	if is.Pull.Draft {
+		is.Pull.Draft = false
+		is.Updated = h.Now()
+		h.Tell(AboutIssue("ready_for_review", is, by))
+	}
+}
+
 func (h *Hub) forkOf(r *Repo, owner string) *Repo {
 	if strings.EqualFold(owner, r.Owner.Login) {
 		return r
