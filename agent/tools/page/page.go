@@ -301,7 +301,8 @@ func (v *viewer) answer(ctx context.Context, s workspace.PageStep, view workspac
 	if more > 0 {
 		fmt.Fprintf(&b, "(%d more below; scroll_down)\n", more)
 	}
-	return untrusted.Fence(v.Nonce, "a page", strings.TrimSuffix(b.String(), "\n")) //control:browser-fenced
+	said := strings.TrimSuffix(b.String(), "\n")
+	return untrusted.Fence(v.Nonce, "a page", said) //control:browser-fenced
 }
 
 // part writes a list with a limit.

@@ -121,12 +121,13 @@ func (b *Browser) Gone() <-chan struct{} { return b.gone }
 
 // prepare limits the page and asks for its events.
 func (b *Browser) prepare(ctx context.Context) error {
+	downloads := object{"behavior": "deny", "eventsEnabled": true} //control:browser-downloads
 	for _, c := range []struct {
 		browser bool
 		method  string
 		params  object
 	}{
-		{true, "Browser.setDownloadBehavior", object{"behavior": "deny", "eventsEnabled": true}}, //control:browser-downloads
+		{true, "Browser.setDownloadBehavior", downloads},
 		{true, "Target.setDiscoverTargets", object{"discover": true}},
 		{false, "Page.enable", nil},
 		{false, "Runtime.enable", nil},

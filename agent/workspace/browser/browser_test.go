@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"testing"
+	"time"
 )
 
 // TestPromises: downloads are denied before any page is shown, dialogs are closed with a no, and
@@ -61,7 +62,11 @@ func TestPromises(t *testing.T) {
 		{`{"method":"Target.targetCreated","params":{"targetInfo":{"targetId":"w","type":"page","openerId":"t"}}}`, "Target.closeTarget", "targetId", "w"},
 	} {
 		write <- tt.event
-		m := <-calls
+		var m message
+		select {
+		case m = <-calls:
+		case <-time.After(5 * time.Second):
+		}
 		if p, _ := m.Params.(map[string]any); m.Method != tt.method || p[tt.key] != tt.want {
 			t.Errorf("%s is answered with %s %v", tt.event, m.Method, m.Params)
 		}

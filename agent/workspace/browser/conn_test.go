@@ -46,7 +46,7 @@ func TestHostileBrowser(t *testing.T) {
 		answer string
 		want   error
 	}{
-		"endless":   {strings.Repeat("a", maxMessage+1), errGone},
+		"too long":  {`{"id":1,"result":{"id":"` + strings.Repeat("a", maxMessage) + `"}}` + "\x00", errGone},
 		"no JSON":   {"{\x00", errGone},
 		"an error":  {`{"id":1,"error":{"message":"no"}}` + "\x00", nil},
 		"no result": {`{"id":1,"result":"a"}` + "\x00", nil},
