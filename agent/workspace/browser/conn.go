@@ -13,7 +13,11 @@ import (
 // maxMessage is the maximum size in bytes of a message of the browser. The largest is a picture.
 const maxMessage = 24 << 20
 
-var errGone = errors.New("the browser has ended")
+// Errors after which a browser is of no more use.
+var (
+	ErrGone    = errors.New("the browser has ended")
+	ErrCrashed = errors.New("the page has crashed, perhaps for lack of memory")
+)
 
 // conn speaks the DevTools protocol over the two pipes of --remote-debugging-pipe: JSON, each
 // message followed by a zero byte. It is safe for concurrent use.
@@ -110,7 +114,7 @@ func (c *conn) post(session, method string, params object) (id int, answer chan 
 	}
 	if err != nil {
 		c.forget(id)
-		return 0, nil, fmt.Errorf("%s: %w", method, errors.Join(errGone, err))
+		return 0, nil, fmt.Errorf("%s: %w", method, errors.Join(ErrGone, err))
 	}
 	return id, answer, nil
 }
@@ -141,7 +145,7 @@ func (c *conn) call(ctx context.Context, session, method string, params object, 
 		}
 		return nil
 	case <-c.gone:
-		return fmt.Errorf("%s: %w", method, errGone)
+		return fmt.Errorf("%s: %w", method, ErrGone)
 	case <-ctx.Done():
 		return fmt.Errorf("%s: %w", method, ctx.Err())
 	}

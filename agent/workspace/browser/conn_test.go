@@ -46,8 +46,8 @@ func TestHostileBrowser(t *testing.T) {
 		answer string
 		want   error
 	}{
-		"too long":  {`{"id":1,"result":{"id":"` + strings.Repeat("a", maxMessage) + `"}}` + "\x00", errGone},
-		"no JSON":   {"{\x00", errGone},
+		"too long":  {`{"id":1,"result":{"id":"` + strings.Repeat("a", maxMessage) + `"}}` + "\x00", ErrGone},
+		"no JSON":   {"{\x00", ErrGone},
 		"an error":  {`{"id":1,"error":{"message":"no"}}` + "\x00", nil},
 		"no result": {`{"id":1,"result":"a"}` + "\x00", nil},
 	} {

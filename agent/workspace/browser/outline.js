@@ -21,7 +21,7 @@
   const roleOf = el => {
     const role = el.getAttribute('role'), tag = el.localName;
     if (role && /^(button|link|checkbox|radio|switch|tab|menuitem\w*|option|textbox|combobox|slider|searchbox|spinbutton|treeitem)$/.test(role)) return role;
-    if (tag === 'a') return el.hasAttribute('href') ? 'link' : '';
+    if (tag === 'a' && el.hasAttribute('href')) return 'link';
     if (tag === 'button' || tag === 'summary') return 'button';
     if (tag === 'input') return el.type === 'hidden' ? '' : inputs[el.type] || 'text field';
     if (tag === 'textarea') return 'text area';
@@ -105,7 +105,7 @@
           flush();
           const name = nameOf(child), cover = coverOf(child, box);
           put([`[${h.number(child)}] ${role}`, name && quoted(name), ...stateOf(child, role), cover && `covered by ${cover}`].filter(Boolean).join(' '));
-          if (role === 'clickable' && child.querySelector('a[href],button,input,select,textarea')) walk(child, dx, dy);
+          if (role === 'clickable' && (child.innerText?.length > 80 || child.querySelector('a[href],button,input,select,textarea'))) walk(child, dx, dy);
           continue;
         }
         if (tag === 'img' || tag === 'canvas' || tag === 'video' || tag === 'svg') {
@@ -167,8 +167,10 @@
     try { el = h.find(ref, selector); } catch { return { why: 'it is no valid CSS selector' }; }
     if (!el?.isConnected) return { why: 'there is no such element on the page now' };
     if (!visible(el)) return { why: 'the element is not visible' };
-    el.scrollIntoView({ block: 'nearest', inline: 'nearest', behavior: 'instant' });
-    const box = el.getClientRects()[0];
+    let box = el.getBoundingClientRect();
+    const { innerWidth: width, innerHeight: height } = el.ownerDocument.defaultView;
+    if (box.top < 0 || box.left < 0 || box.bottom > height || box.right > width || coverOf(el, box)) el.scrollIntoView({ block: 'center', inline: 'nearest', behavior: 'instant' });
+    box = el.getClientRects()[0];
     if (!box?.width || !box.height) return { why: 'the element has no area' };
     const cover = coverOf(el, box);
     let x = (Math.max(box.left, 0) + Math.min(box.right, innerWidth)) / 2, y = (Math.max(box.top, 0) + Math.min(box.bottom, innerHeight)) / 2;

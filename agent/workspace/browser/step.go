@@ -65,7 +65,7 @@ func (b *Browser) explain(err error) error {
 	case err == nil:
 		return nil
 	case crashed:
-		return fmt.Errorf("the page has crashed, perhaps for lack of memory: %w", errGone)
+		return ErrCrashed
 	case errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("the page does not answer, perhaps because of an endless loop in a script: %w", err)
 	}
@@ -360,7 +360,7 @@ func (b *Browser) settle(ctx context.Context, most time.Duration) error {
 			b.unsettled(most)
 		case <-b.gone:
 			timer.Stop()
-			return errGone
+			return ErrGone
 		case <-ctx.Done():
 			timer.Stop()
 			return ctx.Err()

@@ -128,7 +128,7 @@ func has(list []string, text string) bool {
 func TestPageForms(t *testing.T) {
 	ws := opened(t, workspacetest.Tree{"index.html": `<!doctype html><title>Form</title><form onsubmit="event.preventDefault(); out.textContent = n.value + ' in ' + c.value">
 <label>Name <input id=n value=old></label><select id=c aria-label=Colour><option>red<option value=b>blue</select><input type=password aria-label=Word>
-<input type=file aria-label=Picture><label><input type=checkbox> Agreed</label><button disabled>Never</button><a href="#x" title="a menu"></a></form>
+<input type=file aria-label=Picture><label><input type=checkbox> Agreed</label><button>Send</button><button disabled>Never</button><a href="#x" title="a menu"></a></form>
 <p id=out onmouseover="this.textContent += ' seen'">nothing</p><iframe title=inner srcdoc="<button onclick='this.textContent=&quot;Inner was clicked&quot;'>Inner</button>"></iframe>
 <div style="height:3000px"></div><button>Far away</button><p>The end.</p>`})
 	v := step(t, ws, workspace.PageStep{Action: workspace.PageLaunch, URL: "localhost:3000"})

@@ -85,16 +85,11 @@ func (p *pages) page(ctx context.Context, s workspace.PageStep) (*workspace.Page
 		p.state.Unlock()
 		return &v, nil
 	}
-	select {
-	case <-c.Gone():
-		p.followed.Wait() // then the reason is known
-		if why := p.reason(); why != "" {
-			return nil, errors.New(why)
-		}
-		return nil, fmt.Errorf("%w; launch it again", err)
-	default:
-	}
-	if errors.Is(err, context.DeadlineExceeded) || strings.Contains(err.Error(), "crashed") {
+	switch {
+	case errors.Is(err, browser.ErrGone):
+		p.end(c, browser.ErrGone.Error())
+		return nil, fmt.Errorf("%s; launch it again", p.reason())
+	case errors.Is(err, browser.ErrCrashed), errors.Is(err, context.DeadlineExceeded):
 		p.end(c, "")
 		return nil, fmt.Errorf("%w. The browser was closed; launch it again", err)
 	}
