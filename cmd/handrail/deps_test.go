@@ -122,6 +122,7 @@ var arrows = map[string][]string{
 	"agent/tools/...":               {"agent/patch", "agent/patch/fragment", "agent/session", "agent/testrun", "agent/tools", "agent/workspace", "policy"},
 	"agent/tools/search":            {"agent/index", "agent/tools", "agent/workspace", "policy"},
 	"agent/tools/shell":             {"agent/llm/mend", "agent/session", "agent/testrun", "agent/tools", "agent/workspace", "policy", "policy/untrusted"},
+	"agent/tools/page":              {"agent/session", "agent/tools", "agent/workspace", "policy", "policy/untrusted"},
 	"agent/tools/report":            {"agent/llm", "agent/patch", "agent/session", "agent/tools", "policy"},
 	"agent/tools/code":              {"agent/patch/syntax", "agent/tools", "agent/workspace", "policy"},
 	"agent/tools/github":            {"agent/tools", "policy", "policy/untrusted"},

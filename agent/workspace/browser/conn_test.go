@@ -60,7 +60,7 @@ func TestHostileBrowser(t *testing.T) {
 	}
 }
 
-// TestBounds: a page that says more than anybody reads fills no memory.
+// TestBounds: a page that says without end fills no memory.
 func TestBounds(t *testing.T) {
 	b := &Browser{session: "s", news: make(chan struct{}), pending: map[string]string{}}
 	long := strings.Repeat("é", 100_000)

@@ -211,7 +211,7 @@ func (p *pages) follow(c *chromium) {
 	}
 }
 
-// stop ends a browser, if nobody has yet.
+// stop ends a browser, unless that is done.
 func (p *pages) stop(c *chromium, why string) {
 	p.state.Lock()
 	mine := p.now == c
