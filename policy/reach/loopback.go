@@ -29,7 +29,8 @@ func Loopback(s string) (*url.URL, error) {
 	}
 	loopback := host == "localhost" || strings.HasSuffix(host, ".localhost") || host == "127.0.0.1" || host == "::1"
 	if u.Scheme != "http" && u.Scheme != "https" || !loopback || u.User != nil { //control:browser-loopback
-		return nil, errors.New("only pages that a server in the workspace serves can be opened, such as http://localhost:3000/")
+		return nil, errors.New("only pages that a server in the workspace serves can be opened, " +
+			"such as http://localhost:3000/")
 	}
 	return u, nil
 }

@@ -61,7 +61,9 @@ func Argv(program, dir string) []string {
 
 // Environ returns the environment of a browser with its files in dir, besides the workspace's.
 func Environ(dir string) map[string]string {
-	return map[string]string{"HOME": dir, "XDG_CONFIG_HOME": dir, "XDG_CACHE_HOME": dir, "HANDRAIL_BROWSER_LOG": path.Join(dir, "log")}
+	return map[string]string{
+		"HOME": dir, "XDG_CONFIG_HOME": dir, "XDG_CACHE_HOME": dir, "HANDRAIL_BROWSER_LOG": path.Join(dir, "log"),
+	}
 }
 
 // Browser is a running browser with one page. Its methods are safe for concurrent use; steps are
@@ -185,6 +187,7 @@ func (b *Browser) reply(session, method string, params object) {
 
 // line returns a text of the page as one line of limited length.
 func line(s string) string {
+	s = s[:min(len(s), 4*maxText)] // before the work below
 	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "\uFFFD")), " ")
 	if len(s) > maxText {
 		s = strings.ToValidUTF8(s[:maxText], "") + "…"

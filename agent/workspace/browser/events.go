@@ -148,6 +148,7 @@ func inPage(address string) string {
 	if strings.HasPrefix(address, "data:") {
 		return "data:…"
 	}
+	address = address[:min(len(address), 4*maxText)]
 	u, err := url.Parse(address)
 	if err != nil {
 		return address

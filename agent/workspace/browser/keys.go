@@ -31,7 +31,9 @@ var otherNames = map[string]string{
 }
 
 // The bits of the modifiers in the protocol.
-var modifierBits = map[string]int{"alt": 1, "option": 1, "control": 2, "ctrl": 2, "meta": 4, "cmd": 4, "command": 4, "shift": 8}
+var modifierBits = map[string]int{
+	"alt": 1, "option": 1, "control": 2, "ctrl": 2, "meta": 4, "cmd": 4, "command": 4, "shift": 8,
+}
 
 // parseKey reads a key such as Enter, a, or Control+Shift+K.
 func parseKey(s string) (k key, modifiers int, err error) {

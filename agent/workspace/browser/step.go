@@ -24,7 +24,7 @@ const (
 	loadTime   = 15 * time.Second
 	settleTime = 5 * time.Second
 	quietTime  = 300 * time.Millisecond
-	scriptTime = 5 * time.Second
+	scriptTime = 10 * time.Second
 	portTime   = 15 * time.Second
 	portEvery  = 100 * time.Millisecond
 )
@@ -148,7 +148,8 @@ func waitForPort(ctx context.Context, u *url.URL) error {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			return fmt.Errorf("no server listens on port %s after %s; start it in the background first, or look at its output", port, portTime)
+			return fmt.Errorf("no server listens on port %s after %s; start it in the background first, or look at its output",
+				port, portTime)
 		case <-tick.C:
 		}
 	}
@@ -171,7 +172,8 @@ func (b *Browser) evaluate(ctx context.Context, result any, function string, arg
 	var world struct {
 		ID int `json:"executionContextId"`
 	}
-	err := b.call(within, b.session, "Page.createIsolatedWorld", object{"frameId": b.frame, "worldName": "handrail"}, &world)
+	err := b.call(within, b.session, "Page.createIsolatedWorld",
+		object{"frameId": b.frame, "worldName": "handrail"}, &world)
 	if err != nil {
 		return err
 	}
@@ -295,7 +297,9 @@ func (b *Browser) press(ctx context.Context, name string) error {
 	}
 	within, cancel := context.WithTimeout(ctx, scriptTime)
 	defer cancel()
-	p := object{"type": "rawKeyDown", "key": k.name, "code": k.code, "windowsVirtualKeyCode": k.number, "modifiers": modifiers}
+	p := object{
+		"type": "rawKeyDown", "key": k.name, "code": k.code, "windowsVirtualKeyCode": k.number, "modifiers": modifiers,
+	}
 	if k.text != "" {
 		p["type"], p["text"] = "keyDown", k.text
 	}
