@@ -109,7 +109,8 @@ func (b *Browser) navigate(ctx context.Context, address string) error {
 	b.loading, b.previous = true, nil
 	b.mu.Unlock()
 	var got struct {
-		Error string `json:"errorText"`
+		Error  string `json:"errorText"`
+		Loader string `json:"loaderId"` // "" within the same document
 	}
 	within, cancel := context.WithTimeout(ctx, loadTime)
 	defer cancel()
@@ -121,6 +122,11 @@ func (b *Browser) navigate(ctx context.Context, address string) error {
 	}
 	if got.Error != "" && got.Error != "net::ERR_HTTP_RESPONSE_CODE_FAILURE" {
 		return fmt.Errorf("%s cannot be opened: %s", u, got.Error)
+	}
+	if got.Loader == "" {
+		b.mu.Lock()
+		b.loading = false
+		b.mu.Unlock()
 	}
 	return nil
 }
