@@ -177,14 +177,31 @@ func (v *viewer) intent(_ context.Context, a tools.Args) (policy.Action, error) 
 
 // display describes a step in one line.
 func display(s workspace.PageStep) string {
-	out := strings.ReplaceAll(string(s.Action), "_", " ")
-	switch {
-	case s.Action == workspace.PageLaunch:
-		out += " " + s.URL
-	case s.Action == workspace.PageType || s.Action == workspace.PagePress:
-		out += " " + strconv.Quote(s.Text)
+	at := place(s)
+	switch s.Action {
+	case workspace.PageLaunch:
+		return "Opening " + s.URL
+	case workspace.PageClick:
+		return "Clicking" + at
+	case workspace.PageHover:
+		return "Pointing at" + at
+	case workspace.PageType:
+		if at != "" {
+			at = " into" + at
+		}
+		return "Typing " + strconv.Quote(s.Text) + at
+	case workspace.PagePress:
+		return "Pressing " + strconv.Quote(s.Text)
+	case workspace.PageScrollDown:
+		return "Scrolling down" + at
+	case workspace.PageScrollUp:
+		return "Scrolling up" + at
+	case workspace.PageResize:
+		return "Resizing the window to" + at
+	case workspace.PageClose:
+		return "Closing the browser"
 	}
-	return out + place(s)
+	return "Taking a picture of the page"
 }
 
 // place names the element of a step.
@@ -246,7 +263,7 @@ func (v *viewer) title(s workspace.PageStep) string {
 	case workspace.PageClose:
 		return "Closed the browser"
 	case workspace.PageResize:
-		return "Made the window" + place(s)
+		return "Resized the window to" + place(s)
 	}
 	return "Scrolled"
 }
