@@ -60,7 +60,7 @@ func parseKey(s string) (k key, modifiers int, err error) {
 			return k, modifiers, nil
 		}
 	}
-	if r, size := utf8.DecodeRuneInString(name); size == len(name) && unicode.IsPrint(r) {
+	if r, size := utf8.DecodeRuneInString(name); r != utf8.RuneError && size == len(name) && unicode.IsPrint(r) {
 		k := key{name: name, text: name}
 		if up := unicode.ToUpper(r); up < 128 && (unicode.IsLetter(up) || unicode.IsDigit(up)) {
 			k.number, k.code = int(up), "Key"+string(up)
