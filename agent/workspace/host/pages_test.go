@@ -85,7 +85,7 @@ func launched(t *testing.T, ws *workspace.Workspace) (workspace.PageView, error)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
+	defer func() { _ = l.Close() }()
 	return ws.Page(t.Context(), workspace.PageStep{Action: workspace.PageLaunch, URL: "http://" + l.Addr().String()})
 }
 
