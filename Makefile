@@ -7,7 +7,7 @@ QUIET = | grep --line-buffered -v -e '^=== ' -e '^ok ' -e '^PASS' -e '^ *--- PAS
 # Memory is given for time: the processes are many and short.
 CRASH = GOGC=400 $(GO) test ./cmd/handrail -count=1 -run '^TestCrash$$' -v
 
-.PHONY: build test race lsp lsp-servers lsp-exam workflows release-check vuln mutations bench bench-short bench-large bench-prefix crash-short crash crash-action disk load hostile programs judge stale stale-diffs edits outline-judge orders ladder long pictures first-hour models models-bad review-eval shape bad-github mcp dashboard-shots promtool viewers
+.PHONY: build test race lsp lsp-servers lsp-exam browser workflows release-check vuln mutations bench bench-short bench-large bench-prefix crash-short crash crash-action disk load hostile programs judge stale stale-diffs edits outline-judge orders ladder long pictures first-hour models models-bad review-eval shape bad-github mcp dashboard-shots promtool viewers
 
 build:
 	CGO_ENABLED=0 $(GO) build -trimpath -o handrail ./cmd/handrail
@@ -22,6 +22,11 @@ LSPPATH = $(LSP):$(LSP)/py/node_modules/.bin:$(LSP)/ts/node_modules/.bin:$(LSP)/
 lsp: lsp-servers
 	PATH=$(LSPPATH) HANDRAIL_REQUIRE_ENGINES=lsp \
 	  $(GO) test ./agent/workspace/host -count=1 -run 'TestColdServers|TestRealFreshness' -bench BenchmarkDefinition -v $(QUIET)
+
+# The tests of the browser with Chromium (Debian's chromium-headless-shell) in a sandbox.
+browser:
+	HANDRAIL_REQUIRE_ENGINES=bwrap,chromium $(GO) test ./agent/workspace/bwrap -count=1 -run TestPage -v $(QUIET)
+	$(GO) test ./cmd/handrail -count=1 -run 'TestScripts/^run_browser$$' -v $(QUIET)
 
 lsp-servers:
 	@mkdir -p $(LSP)/py $(LSP)/ts $(LSP)/vt

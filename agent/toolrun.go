@@ -390,7 +390,7 @@ func callTitle(c *session.CallState, a policy.Action) string {
 		return fmt.Sprintf("%s%s and %d more", verb, a.Paths[0], n-1)
 	case n == 1:
 		return verb + a.Paths[0]
-	case a.Kind == policy.Read && a.Display != "":
+	case (a.Kind == policy.Read || a.Kind == policy.Network) && a.Display != "":
 		return firstLine(a.Display, 80)
 	}
 	return c.Name

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/handrail-bot/handrail/policy/reach"
 	"github.com/handrail-bot/handrail/policy/shell"
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
@@ -122,7 +123,7 @@ func (p *Policy) Check(m Mode, a Action) Decision {
 		}
 	}
 	steps := [...]func(facts, *Decision) bool{
-		p.modeStep, p.denyStep, p.keptStep, criticalStep, longerStep, p.alwaysAskStep,
+		p.modeStep, p.pageStep, p.denyStep, p.keptStep, criticalStep, longerStep, p.alwaysAskStep,
 		p.mcpStep, p.networkStep, p.sensitiveStep, p.allowStep, p.severityStep,
 	}
 	for _, step := range steps {
@@ -269,6 +270,23 @@ func onlyGitReads(v shell.Analysis) bool {
 			return false
 		}
 	}
+	return true
+}
+
+// pageStep decides about the browser, which shows pages of the workspace's own servers and no
+// others. They are no network, unless the configuration asks about every network operation.
+func (p *Policy) pageStep(f facts, d *Decision) bool {
+	if f.act.Kind != Network || f.act.Tool != BrowserTool {
+		return false
+	}
+	if _, err := reach.Loopback(f.act.URL); err != nil { //control:browser-policy
+		*d = d.settle(Deny, "browser.loopback", err.Error())
+		return true
+	}
+	if p.alwaysAsk.has(Network) {
+		return false
+	}
+	*d = d.settle(Allow, "browser.loopback", "the page is served by the workspace itself")
 	return true
 }
 

@@ -20,12 +20,15 @@ type ToolRule struct {
 	Timeout Duration `yaml:"timeout,omitempty" json:"timeout,omitzero" jsonschema:"description=Time limit of one call; of run_terminal_command the limit without an approval."`
 }
 
+// BrowserTool is the tool that shows pages of the workspace's own servers.
+const BrowserTool = "browser_action"
+
 // toolNames are the tools that a session may have, besides those of MCP servers.
 var toolNames = [...]string{
 	"read_file", "write_file", "apply_diff", "edit_file", "insert_content", "search_and_replace", "delete_file", "put_file",
 	"list_files", "find_files", "search_workspace", "codebase_search", "list_code_definition_names",
 	"get_document_symbols", "find_definition", "find_references", "find_implementations", "find_symbol", "get_hover_info",
-	"get_call_hierarchy", "get_type_hierarchy", "get_diagnostics", "code", "run_terminal_command", "read_output",
+	"get_call_hierarchy", "get_type_hierarchy", "get_diagnostics", "code", "run_terminal_command", "read_output", BrowserTool,
 	"update_todo_list", "ask_followup_question", "switch_mode", "condense", "fetch_instructions", "new_task",
 	"report_finding", "find_tool", "use_mcp_tool", "access_mcp_resource", "github", "github_issue", "github_comments",
 	"github_pull_request", "github_pull_request_diff", "github_review_threads", "github_checks", "github_job_log",

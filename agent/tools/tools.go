@@ -1,7 +1,7 @@
 // Package tools defines tools, their registry and the parsing of their arguments. The
 // tools themselves are in the families below, one file each, with the description
 // (.md) beside it: file reads, edit changes, search finds, code asks language servers,
-// shell runs commands, talk converses with the user and maintains the to-do list. Package builtin combines
+// shell runs commands, page uses a browser, talk converses with the user and maintains the to-do list. Package builtin combines
 // them.
 //
 // A tool declares before it acts. Intent describes a call's effects, as facts for the
@@ -94,6 +94,9 @@ type Config struct {
 
 	Code      workspace.Coder      // asks language servers, and finds problems
 	Languages []workspace.Language // that have a server here; without any the tools of Code are not announced
+
+	Pages   workspace.Pages // shows pages of the workspace's servers; nil if it has no network of its own
+	Browser string          // program for that; "" if the workspace has none, which calls are told
 
 	Root string // absolute path of the workspace for commands; "/workspace" also works
 	Name string // display name of the tree; "Name/a.go" means "a.go" if there is no directory Name

@@ -24,6 +24,21 @@ func TestWalled(t *testing.T) {
 	}
 }
 
+// A browser sees servers of the workspace only where no others listen on its loopback interface.
+func TestOwnNetwork(t *testing.T) {
+	for _, c := range []struct {
+		engine, network string
+		want            bool
+	}{
+		{"docker", "", true}, {"bwrap", "none", true}, {"bwrap", "allowlist", true},
+		{"docker", "open", false}, {"bwrap", "open", false}, {"local", "none", false}, {"", "", false},
+	} {
+		if got := ownNetwork(c.engine, c.network); got != c.want {
+			t.Errorf("ownNetwork(%q, %q) is %t", c.engine, c.network, got)
+		}
+	}
+}
+
 type wayOut struct {
 	policy.Workspace
 	key string

@@ -104,6 +104,8 @@ type Need struct {
 	Rules     policy.Config
 	Tests     []string // commands for the project's tests
 	Languages []workspace.Language
+	Pages     workspace.Pages // nil if the workspace shares its network with others
+	Browser   string          // program for that; "" if there is none
 	Shell     session.Shell
 	// Refuse returns why a command cannot succeed here, Lacks a line about the packages that
 	// a failed one did not find; "" means nothing of the kind.
@@ -391,7 +393,17 @@ func (e *Engine) need(ctx context.Context, ws place, j Job, at *session.State) (
 	if err != nil {
 		return Need{}, err
 	}
+	var pages workspace.Pages
+	browser := ""
+	if ownNetwork(ws.Engine(), e.cfg.Rules.Workspace.Network) {
+		pages = ws
+		if browser, err = ws.Chromium(ctx); err != nil {
+			return Need{}, err
+		}
+	}
 	return Need{
+		Pages:        pages,
+		Browser:      browser,
 		Instructions: fetch,
 		Languages:    languages,
 		Model:        at.ModelName(),
@@ -416,6 +428,12 @@ func (e *Engine) need(ctx context.Context, ws place, j Job, at *session.State) (
 // container or a sandbox, and has no network.
 func isWalled(engine, network string) bool {
 	return (engine == "docker" || engine == "bwrap") && (network == "" || network == "none") //control:unknown-program-wall
+}
+
+// ownNetwork reports whether the loopback interface of a workspace has servers of the workspace
+// only, so that its browser can show them.
+func ownNetwork(engine, network string) bool {
+	return (engine == "docker" || engine == "bwrap") && network != "open" //control:browser-own-network
 }
 
 // approvalFacts returns the facts on which an approval depends besides the call and the

@@ -150,12 +150,15 @@ func (s *Server) routes() http.Handler {
 		mux.HandleFunc("POST /logout", s.logout)
 	}
 	for route, handle := range map[string]func(http.ResponseWriter, *http.Request, viewer) error{
-		"GET /{$}":                s.listPage,
-		"GET /approvals":          s.approvalsPage,
-		"GET /s/{id}":             s.sessionPage,
-		"GET /s/{id}/events":      s.stream,
-		"GET /s/{id}/diff":        s.diffPage,
-		"GET /s/{id}/text/{seq}":  s.textPage,
+		"GET /{$}":               s.listPage,
+		"GET /approvals":         s.approvalsPage,
+		"GET /s/{id}":            s.sessionPage,
+		"GET /s/{id}/events":     s.stream,
+		"GET /s/{id}/diff":       s.diffPage,
+		"GET /s/{id}/text/{seq}": s.textPage,
+
+		"GET /s/{id}/picture/{seq}/{n}": s.picturePage,
+
 		"POST /s/{id}/command":    s.command,
 		"GET /page/{sheet}":       s.sheetPage,
 		"POST /page/{sheet}/test": s.sheetTest,

@@ -79,6 +79,43 @@ func TestPages(t *testing.T) {
 	}
 }
 
+// TestPictures: pictures of a result are shown as pictures, and anything else in their place is not
+// served at all.
+func TestPictures(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	const png = "\x89PNG\r\n\x1a\n"
+	w.add(w.row("seen", "team/app#30", session.PhaseRunning, time.Second),
+		session.NewEvent(session.TypeOpened, 0, session.Opened{Task: session.Task{Session: "seen", Text: "Look.", Requester: "kim", Mode: "code"}}),
+		session.NewEvent(session.TypeResult, 1, session.Result{Call: "c1", OK: true, Title: "Opened http://localhost:3000/", Content: "Page", Images: []session.Blob{
+			{Name: `page.png"><script>alert(1)</script>`, Type: "image/png", Data: []byte(png)},
+			{Name: "page.svg", Type: "image/png", Data: []byte("<svg xmlns='http://www.w3.org/2000/svg'><script>alert(1)</script></svg>")},
+			{Name: "page.html", Type: "text/html", Data: []byte("<!doctype html><script>alert(1)</script>")},
+		}}))
+	_, web := start(t, w.config())
+	_, body := get(t, web.Client(), web.URL+"/s/seen")
+	shown := acting(body)
+	if len(shown) != 3 || slices.ContainsFunc(shown, func(tag string) bool {
+		return !strings.HasPrefix(tag, `<img class="picture" loading="lazy" src="/s/seen/picture/2/`)
+	}) {
+		t.Errorf("the page of the session has %q", shown)
+	}
+	resp, err := web.Client().Get(web.URL + "/s/seen/picture/2/0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if data, err := io.ReadAll(resp.Body); err != nil || string(data) != png || resp.Header.Get("Content-Type") != "image/png" ||
+		!strings.HasPrefix(resp.Header.Get("Content-Security-Policy"), "sandbox;") {
+		t.Errorf("the picture: %q %v %v", data, resp.Header, err)
+	}
+	for _, path := range []string{"2/1", "2/2", "2/3", "2/-1", "1/0", "9/0"} {
+		if status, body := get(t, web.Client(), web.URL+"/s/seen/picture/"+path); status != http.StatusNotFound || strings.Contains(body, "alert(1)") {
+			t.Errorf("%s: %d %s", path, status, body)
+		}
+	}
+}
+
 // TestHeaders: a page loads nothing of another site and runs no script in its text, and
 // is not shown under another name.
 func TestHeaders(t *testing.T) {

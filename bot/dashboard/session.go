@@ -298,28 +298,60 @@ func (s *Server) diffPage(w http.ResponseWriter, r *http.Request, v viewer) erro
 	}{x.ID, title, lines})
 }
 
-// textPage returns all of an event's text, as plain text.
-func (s *Server) textPage(w http.ResponseWriter, r *http.Request, v viewer) error {
+// payloadOf returns the payload of the event that a request names.
+func (s *Server) payloadOf(r *http.Request, v viewer) (any, error) {
 	x, err := s.find(r, v)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	seq, err := strconv.ParseInt(r.PathValue("seq"), 10, 64)
 	if err != nil || seq < 1 {
-		return errMissing
+		return nil, errMissing
 	}
 	events, err := s.cfg.Pages(r.Context(), x.ID, seq-1, 1)
 	if err != nil || len(events) != 1 {
-		return errors.Join(err, map[bool]error{true: errMissing}[err == nil])
+		return nil, errors.Join(err, map[bool]error{true: errMissing}[err == nil])
 	}
 	inner, _ := events[0].Unwrap()
 	payload, err := session.Payload(inner)
 	if err != nil {
-		return errMissing
+		return nil, errMissing
+	}
+	return payload, nil
+}
+
+// textPage returns all of an event's text, as plain text.
+func (s *Server) textPage(w http.ResponseWriter, r *http.Request, v viewer) error {
+	payload, err := s.payloadOf(r, v)
+	if err != nil {
+		return err
 	}
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.Header().Set("Content-Security-Policy", "sandbox; default-src 'none'")
 	_, err = io.WriteString(w, neutral(wholeText(payload)))
+	return err
+}
+
+// picturePage returns a picture of a result, such as a page in the browser of the workspace.
+func (s *Server) picturePage(w http.ResponseWriter, r *http.Request, v viewer) error {
+	payload, err := s.payloadOf(r, v)
+	if err != nil {
+		return err
+	}
+	result, ok := payload.(*session.Result)
+	n, err := strconv.Atoi(r.PathValue("n"))
+	if err != nil || !ok || n < 0 || n >= len(result.Images) {
+		return errMissing
+	}
+	data := result.Images[n].Data
+	kind := http.DetectContentType(data)
+	if !slices.Contains([]string{"image/png", "image/jpeg", "image/gif", "image/webp"}, kind) { //control:dashboard-pictures
+		return errMissing
+	}
+	w.Header().Set("Content-Type", kind)
+	w.Header().Set("Content-Security-Policy", "sandbox; default-src 'none'")
+	w.Header().Set("Cache-Control", "private, max-age=3600, immutable")
+	_, err = w.Write(data)
 	return err
 }
 

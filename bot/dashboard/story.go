@@ -28,7 +28,8 @@ type item struct {
 	Todo  []session.Todo
 	Lines []diffLine
 	Notes []string
-	In    bool // in a sub-task
+	Sight []string // names of the pictures
+	In    bool     // in a sub-task
 }
 
 // story turns events into items, in order. It remembers the titles of started calls.
@@ -36,6 +37,9 @@ type story struct{ titles map[string]string }
 
 // maxTitles limits the remembered titles of calls.
 const maxTitles = 256
+
+// maxPictures is the maximum number of pictures of one result that are shown.
+const maxPictures = 8
 
 // item returns an event for display. It reports false for events that show nothing.
 func (s *story) item(e session.Event) (item, bool) {
@@ -168,6 +172,9 @@ func (s *story) result(it *item, p *session.Result) {
 		text = p.Output
 	}
 	it.text(text)
+	for _, b := range p.Images[:min(len(p.Images), maxPictures)] {
+		it.Sight = append(it.Sight, line(b.Name, 80))
+	}
 	if p.Tests != nil {
 		it.Notes = append(it.Notes, line(p.Tests.String(), 300))
 	}

@@ -16,6 +16,7 @@ var controlsOfBot = []control{
 	{"dashboard-cross-origin", "value s.guarded(mux)", "./bot/dashboard", "TestOrders"},
 	{"dashboard-policy", "drop", "./bot/dashboard", "TestHeaders"},
 	{"dashboard-host", "false", "./bot/dashboard", "TestHeaders"},
+	{"dashboard-pictures", "false", "./bot/dashboard", "TestPictures"},
 	{"dashboard-ring", "false", "./bot/dashboard", "TestRingIsBounded"},
 	{"dashboard-own-path", "false", "./bot/dashboard", "TestLoginReturnsHere"},
 	{"dashboard-state", "without 2", "./bot/dashboard", "TestLogin"},

@@ -100,6 +100,7 @@ func (p engineParts) agent(need work.Need) (agent.Config, error) {
 	kit.Output, kit.Refuse, kit.Lacks = need.Output, need.Refuse, need.Lacks
 	kit.TimedOut = need.TimedOut
 	kit.Servers, kit.Nonce, kit.Answered = need.Servers, need.Nonce, need.Answered
+	kit.Pages, kit.Browser = need.Pages, need.Browser
 	kit.Code, kit.Languages, kit.Meaning = ws, need.Languages, need.Meaning
 	kit.Redact = func(text string) string { text, _ = p.secrets.Redactor.Redact(text); return text }
 	if need.Instructions != nil {

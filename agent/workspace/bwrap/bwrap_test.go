@@ -18,6 +18,9 @@ func TestMain(m *testing.M) {
 	if workspacetest.Toolhost(os.Environ()) {
 		return
 	}
+	if port := os.Getenv("HANDRAIL_TEST_SERVE"); port != "" {
+		serve(port)
+	}
 	if os.Getenv("HANDRAIL_TEST_CHECK") != "" {
 		checkOnly()
 	}

@@ -64,6 +64,7 @@ type host struct {
 	shell   *shell
 	progs   programs
 	servers servers
+	pages   pages
 	way     wayOut
 	watch   *watch.Watch // set before base is known
 	past    gitdir.Maker // guarded by the shell's queue
@@ -118,6 +119,7 @@ func Serve(ctx context.Context, conn io.ReadWriteCloser, cfg Config) error {
 	h.stops = nil
 	h.mu.Unlock()
 	h.servers.close()
+	h.pages.close()
 	h.progs.stopAll(h)
 	h.way.close()
 	h.work.Wait()
@@ -167,6 +169,7 @@ func newHost(cfg Config) (*host, error) {
 	h.shell = newShell(h)
 	h.progs.running = map[uint64]*program{}
 	h.servers.begin(h)
+	h.pages.h = h
 	return h, nil
 }
 
@@ -311,6 +314,10 @@ func (h *host) do(ctx context.Context, req *jsonrpc2.Request) (any, error) {
 		return with(req, func(q workspace.ProblemsQuery) ([]workspace.FileProblems, error) {
 			return h.servers.problems(ctx, q)
 		})
+	case workspace.MethodChromium:
+		return h.pages.name(), nil
+	case workspace.MethodPage:
+		return with(req, func(s workspace.PageStep) (*workspace.PageView, error) { return h.pages.page(ctx, s) })
 	case workspace.MethodListen:
 		return nil, h.way.begin(ctx, h)
 	case workspace.MethodDown:

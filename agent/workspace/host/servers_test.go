@@ -23,6 +23,9 @@ const (
 )
 
 func TestMain(m *testing.M) {
+	if kind := os.Getenv(fakeBrowser); kind != "" {
+		browse(kind)
+	}
 	if lies, yes := os.LookupEnv(fakeServer); yes {
 		s := &lsptest.Server{Lies: lies, Ext: os.Getenv(fakeFiles), Ended: func() { os.Exit(3) }}
 		s.Serve(struct {

@@ -85,19 +85,24 @@ func newShell(h *host) *shell { return &shell{h: h, turn: make(chan struct{}, 1)
 
 // findShell returns bash, or else sh, from the PATH of the workspace.
 func (h *host) findShell() (string, []string, error) {
-	for _, name := range []string{"bash", "sh"} {
-		for dir := range strings.SplitSeq(h.pathVar(), ":") {
-			bin := path.Join(dir, name)
-			if info, err := os.Stat(bin); err != nil || !path.IsAbs(bin) || !info.Mode().IsRegular() || info.Mode()&0o111 == 0 {
-				continue
-			}
-			if name == "bash" {
-				return bin, []string{"--noprofile", "--norc"}, nil
-			}
-			return bin, nil, nil
-		}
+	if bash := h.onPath("bash"); bash != "" {
+		return bash, []string{"--noprofile", "--norc"}, nil
+	}
+	if sh := h.onPath("sh"); sh != "" {
+		return sh, nil, nil
 	}
 	return "", nil, fmt.Errorf("start shell: neither bash nor sh is on the workspace's PATH (%s)", h.pathVar())
+}
+
+// onPath returns the path of a program on the PATH of commands, or "".
+func (h *host) onPath(name string) string {
+	for dir := range strings.SplitSeq(h.pathVar(), ":") {
+		at := path.Join(dir, name)
+		if info, err := os.Stat(at); err == nil && path.IsAbs(at) && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
+			return at
+		}
+	}
+	return ""
 }
 
 // pathVar returns the PATH of commands.
