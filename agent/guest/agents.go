@@ -61,10 +61,13 @@ func known() []Agent {
 		{
 			Name:    "codex-acp",
 			Command: []string{"codex-acp"},
-			Env:     map[string]string{"INITIAL_AGENT_MODE": "read-only", "OPENAI_API_KEY": "none"},
+			Env: map[string]string{
+				"INITIAL_AGENT_MODE": "read-only", "OPENAI_API_KEY": "none",
+				"TMPDIR": home + "/tmp", // it starts no helpers of its sandbox from below that
+			},
 			Files: map[string]string{
-				".codex/config.toml": "model = \"%m\"\nmodel_provider = \"handrail\"\napproval_policy = \"untrusted\"\n" +
-					"sandbox_mode = \"danger-full-access\"\n\n" +
+				"tmp/.keep": "",
+				".codex/config.toml": "model = \"%m\"\nmodel_provider = \"handrail\"\napproval_policy = \"on-request\"\n\n" +
 					"[model_providers.handrail]\nname = \"handrail\"\nbase_url = \"%u\"\n" +
 					"wire_api = \"responses\"\n",
 			},
