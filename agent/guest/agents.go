@@ -67,7 +67,8 @@ func known() []Agent {
 			},
 			Files: map[string]string{
 				"tmp/.keep": "",
-				".codex/config.toml": "model = \"%m\"\nmodel_provider = \"handrail\"\napproval_policy = \"on-request\"\n\n" +
+				".codex/config.toml": "model = \"%m\"\nmodel_provider = \"handrail\"\napproval_policy = \"on-request\"\n" +
+					"features = { multi_agent = false }\n\n" + // its sub-agents
 					"[model_providers.handrail]\nname = \"handrail\"\nbase_url = \"%u\"\n" +
 					"wire_api = \"responses\"\n",
 			},
@@ -81,6 +82,9 @@ func known() []Agent {
 				"ANTHROPIC_BASE_URL": doorURL, "ANTHROPIC_API_KEY": "none", "ANTHROPIC_MODEL": "%m",
 				"ANTHROPIC_SMALL_FAST_MODEL": "%m", "DISABLE_AUTOUPDATER": "1", "DISABLE_TELEMETRY": "1",
 				"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+			},
+			Files: map[string]string{ // without sub-agents
+				".claude/settings.json": `{"permissions":{"deny":["Agent","Task","Workflow","WebFetch","WebSearch"]}}`,
 			},
 			Mode:   "default",
 			Masked: []string{".claude"},
