@@ -142,7 +142,8 @@ func (d *Door) full() bool {
 func (d *Door) settle(last *llm.Part) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	last.Inner, last.PromptTokens, last.AnswerTokens, last.CachedTokens = d.turns-1, d.count.prompt, d.count.answer, d.count.cached
+	last.Inner, last.PromptTokens = d.turns-1, d.count.prompt
+	last.AnswerTokens, last.CachedTokens = d.count.answer, d.count.cached
 	d.turns, d.count = 0, count{}
 }
 

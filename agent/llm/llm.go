@@ -103,7 +103,7 @@ type Part struct {
 	DoneReason   string // "stop", "length", "tool_calls"
 	PromptTokens int    // with Done, 0 if the server does not count
 	AnswerTokens int
-	Inner        int  // with Done: the number of an external agent's turns in this answer after the first; -1 if it is none
+	Inner        int  // with Done: an external agent's turns in this answer after the first, or -1
 	CachedTokens int  // of PromptTokens, those that the server had computed before; 0 if it does not tell
 	Dropped      bool // with Done: the server counted more than it passed on, and may have left out a call
 }

@@ -232,7 +232,7 @@ type Answer struct {
 	PromptBytes    int      `json:"prompt_bytes,omitempty"` // size of the request, to calibrate the server's token count
 	PromptTokens   int      `json:"prompt_tokens,omitempty"`
 	AnswerTokens   int      `json:"answer_tokens,omitempty"`
-	Inner          int      `json:"inner,omitempty"` // an external agent's turns in this answer after the first; -1 if it is none
+	Inner          int      `json:"inner,omitempty"` // an external agent's turns in this answer after the first, or -1
 }
 
 // Decision is the payload of [TypeDecision]. Kind is the kind of the call; old logs

@@ -109,7 +109,11 @@ func (g *guests) in(ws *workspace.Workspace, way *guest.Door, model string, log 
 // agentOf starts the external agent of a configuration in an empty workspace, and reports
 // its version.
 func agentOf(ctx context.Context, e workspace.Engine, cfg config.Server) doctor.Finding {
-	f := doctor.Finding{Name: "agent", Needed: true, Remedy: "See acp.agent and acp.command, and the image of the workspace."}
+	f := doctor.Finding{
+		Name:   "agent",
+		Needed: true,
+		Remedy: "Is acp.agent, or acp.command, installed in the workspace, and is acp.mode one in which it asks?",
+	}
 	g, err := guestsOf(cfg)
 	if err == nil {
 		f.Detail, err = g.try(ctx, e, cfg)
