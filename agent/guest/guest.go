@@ -164,6 +164,8 @@ func (g *Guest) worded(ctx context.Context, err error) error {
 	var of *llm.Error
 	name := "the agent " + g.cfg.Agent.Name
 	switch {
+	case errors.Is(err, workspace.ErrGone): //control:guest-workspace-gone
+		return err // the session gets another one
 	case errors.As(err, &of):
 		return of
 	case errors.As(err, &no):

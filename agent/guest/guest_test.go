@@ -392,6 +392,16 @@ func TestSilentAgent(t *testing.T) {
 	<-p.conn.Gone()
 }
 
+// A workspace that ended is no failure of the model, which would be tried again in it.
+func TestWorkspaceGone(t *testing.T) {
+	g := New(Config{Agent: Agent{Name: "stub", Command: []string{"stub"}}, Door: NewDoor(Endpoint{}, nil), Start: func(context.Context, workspace.Program) (io.ReadWriteCloser, error) {
+		return nil, fmt.Errorf("start: %w", workspace.ErrGone)
+	}})
+	if _, err := (&talk{t: t, g: g}).next(user("go")); !errors.Is(err, workspace.ErrGone) || errors.As(err, new(*llm.Error)) {
+		t.Error(err)
+	}
+}
+
 // A limited wait ends in time, also while the agent sends updates.
 func TestAwaitIsBounded(t *testing.T) {
 	p := &process{wake: make(chan struct{}, 1)}

@@ -15,6 +15,7 @@ var controlsOfGuests = []control{
 	{"guest-turns-bound", "without 2", "./agent/guest", "TestTurnsEndAnAnswer"},
 	{"inner-turns-count", "drop", "./agent/session", "TestAllTurns"},
 	{"guest-idle-bound", "false", "./agent/guest", "TestIdleAnswersAreTurns"},
+	{"guest-workspace-gone", "false", "./agent/guest", "TestWorkspaceGone"},
 	{"guest-await-bounded", "false", "./agent/guest", "TestAwaitIsBounded"},
 	{"guest-tokens-bound", "without 2", "./agent/guest", "TestTokensEndAnAnswer"},
 	{"guest-unknown-asks", "value policy.Action{Kind: policy.Converse, Display: r.display()}", "./agent/guest", "TestRequests"},
