@@ -169,9 +169,10 @@ review-eval:
 MCP = $(shell dirname "$$($(GO) env GOCACHE)")/handrail/mcp
 mcp:
 	@mkdir -p $(MCP)
-	@cd $(MCP) && npm install --silent --no-fund --no-audit --prefix . @modelcontextprotocol/server-everything@2026.8.31 @modelcontextprotocol/server-filesystem@2026.8.31
+	@cd $(MCP) && npm install --silent --no-fund --no-audit --prefix . @modelcontextprotocol/server-everything@2026.8.31 @modelcontextprotocol/server-filesystem@2026.8.31 @modelcontextprotocol/conformance@0.1.16
 	@GOBIN=$(MCP) $(GO) install golang.org/x/tools/gopls@v0.23.0
 	@$(GO) test ./agent/tools/served -count=1 -run '^TestRealServers$$' -v -args -mcp.servers='$(MCP)' $(QUIET)
+	@$(GO) test ./agent/mcp -count=1 -run '^TestConformance$$' -v -args -mcp.suite='$(MCP)' $(QUIET)
 
 # Each control of docs/safety.md taken out of the program, one after the other.
 mutations:

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/handrail-bot/handrail/agent/session"
@@ -106,6 +107,21 @@ func (m *meter) turnLimit() int {
 
 func (m *meter) turnsLeft() int { return m.turnLimit() - (m.spent().turns - m.used.turnsFrom) }
 
+// acting reports whether an external agent may be carrying out an allowed action of its last
+// answer. That ends with the request for the next one.
+func (m *meter) acting() bool {
+	return m.turnsLeft() == 0 &&
+		slices.ContainsFunc(m.Last, func(c *session.CallState) bool { return c.Name == session.GuestAction })
+}
+
+// turnsOfAgent returns the number of turns that an external agent may take.
+func (m *meter) turnsOfAgent() int {
+	if m.acting() {
+		return 0
+	}
+	return max(1, m.turnsLeft())
+}
+
 // check parks a session that has used up its budget.
 func (m *meter) check(ctx context.Context) (*session.Outcome, error) {
 	l, used := m.limits, m.spent().minus(m.used.from)
@@ -115,7 +131,7 @@ func (m *meter) check(ctx context.Context) (*session.Outcome, error) {
 	}
 	switch {
 	case why != "":
-	case m.turnsLeft() <= 0 && (m.mayWrite() || !m.Unanswered()): // a mode that only reads ends with an answer
+	case m.turnsLeft() <= 0 && !m.acting() && (m.mayWrite() || !m.Unanswered()): // a mode that only reads ends with an answer
 		why = fmt.Sprintf("All %d turns are used", m.turnLimit())
 		if m.turnLimit() == 1 {
 			why = "The one turn is used"

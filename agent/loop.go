@@ -254,7 +254,9 @@ func (r *run) ask(ctx context.Context) (session.Answer, error) {
 		}
 	}
 	seen := r.Seq
-	answer, err := r.model.answer(ctx, r.requests.build())
+	req := r.requests.build()
+	req.Turns = r.meter.turnsOfAgent()
+	answer, err := r.model.answer(ctx, req)
 	answer.Seen = seen
 	return answer, err
 }

@@ -68,6 +68,15 @@ type Modes struct {
 	} `json:"availableModes"`
 }
 
+// IDs returns the ids of all modes.
+func (m *Modes) IDs() []string {
+	var out []string
+	for _, one := range m.All {
+		out = append(out, one.ID)
+	}
+	return out
+}
+
 // Option is an option of a session. Values are unset for kinds other than a choice.
 type Option struct {
 	ID       string          `json:"id"`

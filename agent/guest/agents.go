@@ -61,10 +61,14 @@ func known() []Agent {
 		{
 			Name:    "codex-acp",
 			Command: []string{"codex-acp"},
-			Env:     map[string]string{"INITIAL_AGENT_MODE": "read-only", "OPENAI_API_KEY": "none"},
+			Env: map[string]string{
+				"INITIAL_AGENT_MODE": "read-only", "OPENAI_API_KEY": "none",
+				"TMPDIR": home + "/tmp", // it starts no helpers of its sandbox from below that
+			},
 			Files: map[string]string{
-				".codex/config.toml": "model = \"%m\"\nmodel_provider = \"handrail\"\napproval_policy = \"untrusted\"\n" +
-					"sandbox_mode = \"danger-full-access\"\n\n" +
+				"tmp/.keep": "",
+				".codex/config.toml": "model = \"%m\"\nmodel_provider = \"handrail\"\napproval_policy = \"on-request\"\n" +
+					"features = { multi_agent = false }\n\n" + // its sub-agents
 					"[model_providers.handrail]\nname = \"handrail\"\nbase_url = \"%u\"\n" +
 					"wire_api = \"responses\"\n",
 			},
@@ -78,6 +82,9 @@ func known() []Agent {
 				"ANTHROPIC_BASE_URL": doorURL, "ANTHROPIC_API_KEY": "none", "ANTHROPIC_MODEL": "%m",
 				"ANTHROPIC_SMALL_FAST_MODEL": "%m", "DISABLE_AUTOUPDATER": "1", "DISABLE_TELEMETRY": "1",
 				"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+			},
+			Files: map[string]string{ // without sub-agents
+				".claude/settings.json": `{"permissions":{"deny":["Agent","Task","Workflow","WebFetch","WebSearch"]}}`,
 			},
 			Mode:   "default",
 			Masked: []string{".claude"},

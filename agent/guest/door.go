@@ -38,7 +38,11 @@ type Door struct {
 	mu      sync.Mutex
 	guest   *Guest
 	tools   []session.ServerTool
-	awake   chan struct{} // closed while the loop waits for the agent
+	awake   bool          // the loop waits for the agent
+	woken   chan struct{} // closed by the next wakeUp
+	left    int           // number of turns until the next one
+	turns   int           // since the last answer
+	due     bool          // a turn waits for the next wakeUp
 	process *process      // that is listened to
 	count   count
 	refused []string
@@ -49,7 +53,7 @@ type count struct{ prompt, answer, cached int }
 
 // NewDoor returns the door of one workspace. next may be nil.
 func NewDoor(at Endpoint, next workspace.Egress) *Door {
-	return &Door{at: at, next: next, awake: make(chan struct{})}
+	return &Door{at: at, next: next, woken: make(chan struct{})}
 }
 
 // serve makes the tools of a session those of the MCP server.
@@ -62,31 +66,57 @@ func (d *Door) serve(g *Guest, list []llm.ToolSpec) {
 	}
 }
 
-// wakeUp lets requests to the model through until pause.
-func (d *Door) wakeUp(p *process) {
+// wakeUp lets requests to the model through until pause, so many turns at most.
+func (d *Door) wakeUp(p *process, turns int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.process = p
-	close(d.awake)
+	d.process, d.awake, d.due, d.left = p, true, false, turns
+	close(d.woken)
+	d.woken = make(chan struct{})
 }
 
 func (d *Door) pause() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.process, d.awake = nil, make(chan struct{})
+	d.process, d.awake = nil, false
 }
 
-// wait waits until the loop waits for the agent: budgets are looked at in between.
-func (d *Door) wait(ctx context.Context) error {
-	d.mu.Lock()
-	awake := d.awake
-	d.mu.Unlock()
-	select {
-	case <-awake:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
+// admit waits until the loop waits for the agent and has a turn left for it: budgets are
+// looked at in between.
+func (d *Door) admit(ctx context.Context, turn bool) error {
+	for {
+		d.mu.Lock()
+		woken := d.woken
+		if d.awake && (!turn || d.left > 0) { //control:guest-turns-bound
+			if turn {
+				d.left--
+				d.turns++
+			}
+			d.mu.Unlock()
+			return nil
+		}
+		d.due = true
+		if d.process != nil {
+			d.process.poke()
+		}
+		d.mu.Unlock()
+		select {
+		case <-woken:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
 	}
+}
+
+// giveBack gives back a turn without an answer.
+func (d *Door) giveBack(turn bool) {
+	if !turn {
+		return
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.left++
+	d.turns--
 }
 
 // add counts tokens, and is a sign of life.
@@ -101,18 +131,20 @@ func (d *Door) add(c count) {
 	}
 }
 
-func (d *Door) counted() int {
+// full reports whether an answer has to end, so that budgets are looked at.
+func (d *Door) full() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.count.prompt + d.count.answer
+	return d.due || d.count.prompt+d.count.answer > maxTokens //control:guest-tokens-bound
 }
 
-func (d *Door) takeCount() (prompt, answer, cached int) {
+// settle sets the numbers of turns and tokens of an answer.
+func (d *Door) settle(last *llm.Part) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	c := d.count
-	d.count = count{}
-	return c.prompt, c.answer, c.cached
+	last.Inner, last.PromptTokens = d.turns-1, d.count.prompt
+	last.AnswerTokens, last.CachedTokens = d.count.answer, d.count.cached
+	d.turns, d.count = 0, count{}
 }
 
 // Serve implements [workspace.Egress].

@@ -57,14 +57,18 @@ func (d *Door) forward(w http.ResponseWriter, r *http.Request, at string) {
 		http.Error(w, "The request is too large.", http.StatusRequestEntityTooLarge)
 		return
 	}
-	if body, err = d.at.rewrite(at, body); err != nil {
+	turn, body, err := d.at.rewrite(at, body)
+	if err != nil {
 		http.Error(w, "The request is no JSON object.", http.StatusBadRequest)
 		return
 	}
-	if d.wait(r.Context()) != nil { //control:guest-model-waits
+	if d.admit(r.Context(), turn) != nil { //control:guest-model-waits
 		return
 	}
 	resp, err := d.at.send(r.Context(), at, body)
+	if err != nil || resp.StatusCode != http.StatusOK {
+		d.giveBack(turn)
+	}
 	if err != nil {
 		if d.at.Log != nil {
 			d.at.Log.WarnContext(r.Context(), "model of an agent failed", "err", err)
@@ -82,20 +86,24 @@ func (d *Door) forward(w http.ResponseWriter, r *http.Request, at string) {
 	d.add(c)
 }
 
-// rewrite sets the model, and asks for the count of tokens.
-func (e Endpoint) rewrite(at string, body []byte) ([]byte, error) {
+// rewrite sets the model, and asks for the count of tokens. turn reports whether the request
+// offers tools: its answer is a turn, and others are titles and the like.
+func (e Endpoint) rewrite(at string, body []byte) (turn bool, out []byte, err error) {
 	var in map[string]json.RawMessage
 	if err := json.Unmarshal(body, &in); err != nil {
-		return nil, err
+		return false, nil, err
 	}
 	if in == nil {
-		return nil, io.ErrUnexpectedEOF
+		return false, nil, io.ErrUnexpectedEOF
 	}
-	in["model"], _ = json.Marshal(e.Model) //control:guest-one-model
+	var tools []json.RawMessage
+	_ = json.Unmarshal(in["tools"], &tools) // another form offers none
+	in["model"], _ = json.Marshal(e.Model)  //control:guest-one-model
 	if string(bytes.TrimSpace(in["stream"])) == "true" && strings.HasSuffix(at, "completions") {
 		in["stream_options"] = json.RawMessage(`{"include_usage":true}`)
 	}
-	return json.Marshal(in)
+	out, err = json.Marshal(in)
+	return len(tools) > 0, out, err
 }
 
 func (e Endpoint) send(ctx context.Context, at string, body []byte) (*http.Response, error) {

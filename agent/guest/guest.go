@@ -122,6 +122,19 @@ func (g *Guest) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.Part,
 	}
 }
 
+// Try starts the agent, as a session does, and ends it. It returns its name and version in
+// its own words, in one line.
+func (g *Guest) Try(ctx context.Context) (string, error) {
+	g.turn.Lock()
+	defer g.turn.Unlock()
+	p, err := g.start(ctx)
+	if err != nil {
+		return "", g.worded(ctx, err)
+	}
+	defer g.end(p)
+	return oneLine(p.about.Info.Name + " " + p.about.Info.Version), nil
+}
+
 // end ends a process.
 func (g *Guest) end(p *process) {
 	p.close()
@@ -151,6 +164,8 @@ func (g *Guest) worded(ctx context.Context, err error) error {
 	var of *llm.Error
 	name := "the agent " + g.cfg.Agent.Name
 	switch {
+	case errors.Is(err, workspace.ErrGone): //control:guest-workspace-gone
+		return err // the session gets another one
 	case errors.As(err, &of):
 		return of
 	case errors.As(err, &no):

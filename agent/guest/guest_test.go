@@ -2,6 +2,7 @@ package guest
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -174,6 +175,8 @@ type talk struct {
 	t    *testing.T
 	g    *Guest
 	msgs []llm.Message
+
+	turns, used int // of the agent's model: allowed, and used in the last answer
 }
 
 // next asks for an answer, and returns its calls as "name arguments".
@@ -184,12 +187,13 @@ func (k *talk) next(more ...llm.Message) ([]string, error) {
 	k.msgs = append(k.msgs, more...)
 	said := llm.Message{Role: llm.RoleAssistant}
 	var calls []string
-	req := llm.Request{Messages: k.msgs, Tools: []llm.ToolSpec{{Name: completionTool}}}
+	req := llm.Request{Messages: k.msgs, Tools: []llm.ToolSpec{{Name: completionTool}}, Turns: k.turns}
 	for part, err := range k.g.Stream(ctx, req) {
 		if err != nil {
 			return nil, err
 		}
 		said.Content += part.Content
+		k.used = 1 + part.Inner
 		for _, c := range part.Calls {
 			said.Calls = append(said.Calls, c)
 			calls = append(calls, c.Name+" "+string(c.Arguments))
@@ -388,6 +392,27 @@ func TestSilentAgent(t *testing.T) {
 	<-p.conn.Gone()
 }
 
+// A workspace that ended is no failure of the model, which would be tried again in it.
+func TestWorkspaceGone(t *testing.T) {
+	g := New(Config{Agent: Agent{Name: "stub", Command: []string{"stub"}}, Door: NewDoor(Endpoint{}, nil), Start: func(context.Context, workspace.Program) (io.ReadWriteCloser, error) {
+		return nil, fmt.Errorf("start: %w", workspace.ErrGone)
+	}})
+	if _, err := (&talk{t: t, g: g}).next(user("go")); !errors.Is(err, workspace.ErrGone) || errors.As(err, new(*llm.Error)) {
+		t.Error(err)
+	}
+}
+
+// A limited wait ends in time, also while the agent sends updates.
+func TestAwaitIsBounded(t *testing.T) {
+	p := &process{wake: make(chan struct{}, 1)}
+	p.push(event{update: &acp.Update{}}, 1)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(errSilent)
+	if e, err := p.await(ctx); !errors.Is(err, errSilent) || e.update != nil {
+		t.Errorf("%+v, %v", e, err)
+	}
+}
+
 // An answer ends after some tokens, so that budgets are looked at.
 func TestTokensEndAnAnswer(t *testing.T) {
 	var g *Guest
@@ -399,6 +424,149 @@ func TestTokensEndAnAnswer(t *testing.T) {
 	calls, err := (&talk{t: t, g: g}).next(user("go"))
 	if err != nil || !slices.Equal(calls, []string{stepTool + ` {"did":["Working"]}`}) {
 		t.Error(calls, err)
+	}
+}
+
+// An answer ends when the turns are used up: those of the agent's model that can act. The
+// next one waits until budgets were looked at. One that failed does not count.
+func TestTurnsEndAnAnswer(t *testing.T) {
+	var g *Guest
+	admitted := make(chan error, 1)
+	g = (&stub{turns: []func(*stub, string) string{func(st *stub, _ string) string {
+		d := g.cfg.Door
+		for range 2 {
+			if d.admit(t.Context(), true) != nil || d.admit(t.Context(), false) != nil {
+				t.Error("not admitted")
+			}
+		}
+		d.giveBack(true)
+		if d.admit(t.Context(), true) != nil {
+			t.Error("a failed turn counts")
+		}
+		admitted <- d.admit(t.Context(), true)
+		return "end_turn"
+	}}}).of(t, 0)
+	k := &talk{t: t, g: g, turns: 2}
+	calls, err := k.next(user("go"))
+	if err != nil || !slices.Equal(calls, []string{stepTool + ` {"did":["Working"]}`}) || k.used != 2 || len(admitted) > 0 {
+		t.Error(calls, err, k.used)
+	}
+	if _, err := k.next(result("Saved.")); err != nil || <-admitted != nil || k.used != 1 {
+		t.Error(err, k.used)
+	}
+}
+
+// An agent that asks for more and more without its model uses turns, too.
+func TestIdleAnswersAreTurns(t *testing.T) {
+	s := &stub{turns: []func(*stub, string) string{func(s *stub, _ string) string {
+		for n := range maxIdle + 2 {
+			if s.ask(command(fmt.Sprint(n), fmt.Sprint("echo ", n))) == "gone" {
+				break
+			}
+		}
+		return "end_turn"
+	}}}
+	k := &talk{t: t, g: s.of(t, 0)}
+	more := []llm.Message{user("go")}
+	for n := range maxIdle + 1 {
+		if _, err := k.next(more...); err != nil {
+			t.Fatal(err)
+		}
+		if want := n / maxIdle; k.used != want {
+			t.Fatalf("answer %d: %d turns, want %d", n, k.used, want)
+		}
+		more = []llm.Message{result("Saved."), result("No.")}
+	}
+}
+
+// What real agents sent, with their scripted models, is understood: a session in which they
+// ask, a request for a command, its end, and the last words.
+func TestRecordedAgents(t *testing.T) {
+	for name, title := range map[string]string{
+		"opencode": "", "qwen-code": " (Copy)", "codex-acp": "", "claude-agent-acp": "",
+	} {
+		t.Run(name, func(t *testing.T) {
+			a, ok := named(name)
+			if !ok {
+				t.Fatal("not known")
+			}
+			g := New(Config{
+				Agent: a, Model: "m", Root: "/workspace", Door: NewDoor(Endpoint{Model: "m"}, nil),
+				Start: replay(t, "testdata/"+name+".jsonl"),
+			})
+			k := &talk{t: t, g: g}
+			calls, err := k.next(user("copy the greeting"))
+			if err != nil || len(calls) != 2 {
+				t.Fatal(calls, err)
+			}
+			args := strings.TrimPrefix(calls[1], actionTool+" ")
+			act, err := g.intent(json.RawMessage(args))
+			const line = "cp greet.txt copy.txt && echo copied"
+			if err != nil || act.Kind != policy.Execute || act.Command != line || act.Cwd != "." || !strings.Contains(args, `"title":"`+line+title+`"`) {
+				t.Errorf("%s: %+v, %v", args, act, err)
+			}
+			if err := k.run(args); err != nil {
+				t.Fatal(err)
+			}
+			calls, err = k.next(result("Saved."), result("It was allowed, once."))
+			if err != nil || len(calls) != 1 || !strings.HasPrefix(calls[0], stepTool) {
+				t.Fatal(calls, err)
+			}
+			calls, err = k.next(result("Saved."))
+			if err != nil || !slices.Equal(calls, []string{completionTool + ` {"result":"It is copied."}`}) {
+				t.Error(calls, err)
+			}
+			g.end(g.at)
+		})
+	}
+}
+
+// replay returns an agent that sends its lines of a recorded wire, and expects those of its
+// client in between: requests by their method, answers as they are.
+func replay(t *testing.T, file string) func(context.Context, workspace.Program) (io.ReadWriteCloser, error) {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	type message = map[string]json.RawMessage
+	return func(context.Context, workspace.Program) (io.ReadWriteCloser, error) {
+		near, far := net.Pipe()
+		in, ids := bufio.NewReader(far), map[string]json.RawMessage{}
+		expect := func(want message) bool {
+			line, err := in.ReadBytes('\n')
+			var got message
+			if err != nil || json.Unmarshal(line, &got) != nil {
+				t.Errorf("%v in place of %s", err, want["method"])
+				return false
+			}
+			ids[string(want["id"])] = got["id"]
+			said, _ := canonical(got["result"])
+			if is, _ := canonical(want["result"]); string(got["method"]) != string(want["method"]) || said != is {
+				t.Errorf("%s, want %s %s", line, want["method"], want["result"])
+			}
+			return true
+		}
+		go func() {
+			defer far.Close()
+			for line := range bytes.Lines(data) {
+				var one struct{ Agent, Client message }
+				if err := json.Unmarshal(line, &one); err != nil {
+					t.Error(err)
+				}
+				if one.Client != nil {
+					if !expect(one.Client) {
+						return
+					}
+					continue
+				}
+				if id := ids[string(one.Agent["id"])]; id != nil && one.Agent["method"] == nil {
+					one.Agent["id"] = id
+				}
+				_ = json.NewEncoder(far).Encode(one.Agent) // the client may be gone
+			}
+			_, _ = in.ReadBytes('\n') // its end
+		}()
+		return near, nil
 	}
 }
 
@@ -476,7 +644,7 @@ func TestModelOfAnAgent(t *testing.T) {
 	if code := ask("POST", chat, `{"model":"m"}`); code != 0 || len(seen) > 0 {
 		t.Errorf("while the loop works: %d %q", code, seen)
 	}
-	d.wakeUp(nil)
+	d.wakeUp(nil, 0)
 	for path, want := range map[string]int{chat: 200, "/v1/../v1/files": 404, "/admin": 404, "http://other.example/": 403} {
 		if code := ask("POST", path, `{"model":"other","messages":[]}`); code != want {
 			t.Errorf("%s: %d", path, code)
@@ -485,8 +653,9 @@ func TestModelOfAnAgent(t *testing.T) {
 	if len(seen) != 1 || seen[0] != `/v1/chat/completions Bearer k {"messages":[],"model":"m"}` {
 		t.Errorf("%q", seen)
 	}
-	if p, a, _ := d.takeCount(); p != 10 || a != 3 {
-		t.Errorf("%d and %d tokens", p, a)
+	var last llm.Part
+	if d.settle(&last); last.PromptTokens != 10 || last.AnswerTokens != 3 || last.Inner != -1 {
+		t.Errorf("%+v", last)
 	}
 	if said := d.Refused(); len(said) != 1 || !strings.Contains(said[0], "other.example") {
 		t.Errorf("%q", said)

@@ -132,29 +132,22 @@ func (g *Guest) cancel(ctx context.Context, p *process) error {
 	if err := p.conn.Cancel(ctx, p.session); err != nil {
 		return err
 	}
-	within, stop := context.WithTimeout(ctx, endTime)
+	within, stop := context.WithTimeoutCause(ctx, endTime, errSilent)
 	defer stop()
 	for p.running {
-		e, ok, err := p.next()
+		e, err := p.await(within)
 		switch {
 		case err != nil:
 			return err
-		case ok && e.asks != nil:
+		case e.asks != nil:
 			e.asks.answer(nil)
-		case ok && e.calls != nil:
+		case e.calls != nil:
 			e.calls.fail("The turn was cancelled.")
-		case ok && e.update != nil:
+		case e.update != nil:
 			var a answer
 			a.take(p, *e.update, func(llm.Part) bool { return true })
-		case ok && e.end != nil:
+		case e.end != nil:
 			p.running = false
-		case !ok:
-			select {
-			case <-p.wake:
-			case <-p.conn.Gone():
-			case <-within.Done():
-				return errSilent
-			}
 		}
 	}
 	return nil
@@ -180,7 +173,8 @@ func (g *Guest) wholeStory(req llm.Request, msgs []llm.Message) string {
 		b.WriteString(sections(req.Messages[0].Content, "# Mode:", "# The project", "# Rules of this repository"))
 	}
 	if last := slices.IndexFunc(msgs, func(m llm.Message) bool { return m.Role != llm.RoleUser }); last >= 0 {
-		b.WriteString("# What happened so far\n\nThis work began earlier, and the files are as you left them.\n\n")
+		b.WriteString("# What happened so far\n\nThis work began earlier. The files are as they were saved then: " +
+			"look at them before you do something again.\n\n")
 	}
 	var told strings.Builder
 	for _, m := range msgs {

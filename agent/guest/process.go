@@ -61,6 +61,7 @@ type turnEnd struct {
 // one queue, in order, whether or not a turn runs.
 type process struct {
 	conn    *acp.Conn
+	about   acp.About
 	session string
 
 	mu    sync.Mutex
@@ -78,6 +79,7 @@ type process struct {
 	say     []string            // for the next prompt, or the one after this turn
 	touched bool                // it acted since the last saved step
 	steps   []string            // titles of its actions since then
+	idle    int                 // answers since the last turn of its model
 }
 
 // asked is one call that the loop was asked for. At most one field is set.
@@ -127,6 +129,34 @@ func (p *process) next() (e event, ok bool, err error) {
 		return e, false, acp.ErrGone
 	}
 	return e, false, nil
+}
+
+// wait waits until the queue may have an event, or the agent ended. Its error is the cause
+// of the end of ctx.
+func (p *process) wait(ctx context.Context) error {
+	select {
+	case <-p.wake:
+	case <-p.conn.Gone():
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	return nil
+}
+
+// await returns the next event as soon as there is one.
+func (p *process) await(ctx context.Context) (event, error) {
+	for {
+		if ctx.Err() != nil { //control:guest-await-bounded
+			return event{}, context.Cause(ctx)
+		}
+		e, ok, err := p.next()
+		if ok || err != nil {
+			return e, err
+		}
+		if err := p.wait(ctx); err != nil {
+			return event{}, err
+		}
+	}
 }
 
 func (p *process) gone() bool {
@@ -213,7 +243,8 @@ func (g *Guest) start(ctx context.Context) (*process, error) {
 // greet is the probe: the agent has to speak the protocol, and to confirm a mode in which
 // it asks, and the model.
 func (g *Guest) greet(ctx context.Context, p *process) error {
-	if _, err := p.conn.Initialize(ctx); err != nil {
+	var err error
+	if p.about, err = p.conn.Initialize(ctx); err != nil {
 		return probeError(err)
 	}
 	s, err := p.conn.NewSession(ctx, g.cfg.Root, acp.Server{
@@ -249,11 +280,12 @@ func (g *Guest) chooseMode(ctx context.Context, p *process, s acp.Session) error
 	if s.Modes == nil || len(s.Modes.All) == 0 {
 		return nil // it has no modes: its configuration decides
 	}
+	modes := s.Modes.IDs()
 	if want == "" {
-		return &refusal{fmt.Sprintf("it has modes, and acp.mode names none of them: %s", modesOf(s.Modes))}
+		return &refusal{"it has modes, and acp.mode names none of them: " + strings.Join(modes, ", ")}
 	}
-	if !slices.Contains(strings.Split(modesOf(s.Modes), ", "), want) {
-		return &refusal{fmt.Sprintf("it has no mode %q in which it asks; its modes: %s", want, modesOf(s.Modes))}
+	if !slices.Contains(modes, want) {
+		return &refusal{fmt.Sprintf("it has no mode %q in which it asks; its modes: %s", want, strings.Join(modes, ", "))}
 	}
 	if err := p.conn.SetMode(ctx, p.session, want); err != nil {
 		return err
@@ -261,33 +293,18 @@ func (g *Guest) chooseMode(ctx context.Context, p *process, s acp.Session) error
 	if s.Modes.Current == want {
 		return nil
 	}
-	for ctx.Err() == nil { // its own word for the mode
-		e, ok, err := p.next()
+	for { // its own word for the mode
+		e, err := p.await(ctx)
 		switch {
 		case err != nil:
 			return err
-		case ok && e.update != nil && e.update.Kind == acp.ModeChanged:
-			if e.update.Mode != want { //control:guest-mode-read-back
-				return &refusal{fmt.Sprintf("it is in the mode %q, not %q, in which it asks", e.update.Mode, want)}
-			}
+		case e.update == nil || e.update.Kind != acp.ModeChanged:
+		case e.update.Mode != want: //control:guest-mode-read-back
+			return &refusal{fmt.Sprintf("it is in the mode %q, not %q, in which it asks", e.update.Mode, want)}
+		default:
 			return nil
-		case !ok:
-			select {
-			case <-p.wake:
-			case <-p.conn.Gone():
-			case <-ctx.Done():
-			}
 		}
 	}
-	return &refusal{fmt.Sprintf("it did not confirm the mode %q, in which it asks", want)}
-}
-
-func modesOf(m *acp.Modes) string {
-	var out []string
-	for _, one := range m.All {
-		out = append(out, one.ID)
-	}
-	return strings.Join(out, ", ")
 }
 
 // chooseOption sets an option unless it has the value, and reads it back.

@@ -3,10 +3,10 @@ package guest
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/handrail-bot/handrail/agent/acp"
 	"github.com/handrail-bot/handrail/agent/llm"
@@ -20,6 +20,7 @@ const (
 	maxText   = 512 << 10 // bytes of one answer
 	maxTitle  = 200       // characters of an action's title
 	maxSteps  = 20        // titles in one step
+	maxIdle   = 20        // answers in a row that are no turns
 )
 
 // answer collects one answer.
@@ -40,28 +41,20 @@ func (g *Guest) listen(
 	req llm.Request,
 	yield func(llm.Part) bool,
 ) (done bool, err error) {
-	g.cfg.Door.wakeUp(p)
+	g.cfg.Door.wakeUp(p, req.Turns)
 	defer g.cfg.Door.pause()
 	var a answer
-	silent := time.NewTimer(g.cfg.Silence)
-	defer silent.Stop()
 	for {
 		e, ok, err := p.next()
 		if err != nil {
 			return false, err
 		}
 		if !ok {
-			if len(p.steps) > 0 || g.cfg.Door.counted() > maxTokens { //control:guest-tokens-bound
+			if len(p.steps) > 0 || g.cfg.Door.full() {
 				return g.finish(p, &a, yield), nil
 			}
-			select {
-			case <-p.wake:
-				silent.Reset(g.cfg.Silence)
-			case <-p.conn.Gone():
-			case <-silent.C:
-				return false, g.silence(ctx, p)
-			case <-ctx.Done():
-				return false, ctx.Err()
+			if err := g.patiently(ctx, p); err != nil {
+				return false, err
 			}
 			continue
 		}
@@ -95,10 +88,15 @@ func (g *Guest) listen(
 	}
 }
 
-// silence ends a turn without a word.
-func (g *Guest) silence(ctx context.Context, p *process) error {
-	_ = p.conn.Cancel(ctx, p.session) // the process ends in any case
-	return errSilent
+// patiently waits for a sign of life, and cancels the turn if none comes in time.
+func (g *Guest) patiently(ctx context.Context, p *process) error {
+	within, stop := context.WithTimeoutCause(ctx, g.cfg.Silence, errSilent)
+	defer stop()
+	err := p.wait(within)
+	if errors.Is(err, errSilent) {
+		_ = p.conn.Cancel(ctx, p.session) // the process ends in any case
+	}
+	return err
 }
 
 // finish passes on the calls of an answer. A step comes first if the agent acted, so that
@@ -119,7 +117,12 @@ func (g *Guest) finish(p *process, a *answer, yield func(llm.Part) bool) bool {
 	}
 	p.asked = a.asked
 	last := llm.Part{Calls: a.calls, Done: true, DoneReason: "tool_calls"}
-	last.PromptTokens, last.AnswerTokens, last.CachedTokens = g.cfg.Door.takeCount()
+	g.cfg.Door.settle(&last)
+	if p.idle++; last.Inner >= 0 {
+		p.idle = 0
+	} else if p.idle > maxIdle { //control:guest-idle-bound
+		last.Inner = 0
+	}
 	yield(last)
 	return true
 }

@@ -90,6 +90,7 @@ type Request struct {
 	Context     int // context size in tokens; adapters never send 0 to a server with a small default
 	MaxTokens   int // limit of the answer, 0 for the server's limit
 	Temperature *float64
+	Turns       int // for an external agent: the number of answers that its own model may give
 }
 
 // Part is one piece of an answer, with only the received fields set. The last part has
@@ -102,6 +103,7 @@ type Part struct {
 	DoneReason   string // "stop", "length", "tool_calls"
 	PromptTokens int    // with Done, 0 if the server does not count
 	AnswerTokens int
+	Inner        int  // with Done: an external agent's turns in this answer after the first, or -1
 	CachedTokens int  // of PromptTokens, those that the server had computed before; 0 if it does not tell
 	Dropped      bool // with Done: the server counted more than it passed on, and may have left out a call
 }

@@ -108,19 +108,30 @@ func (l *link) tools(ctx context.Context) ([]*mcp.Tool, error) {
 	return nil, fmt.Errorf("its list of tools has more than %d pages", maxPages)
 }
 
-// resources returns the URIs of the first resources. A server without any is no fault.
+// resources returns the URIs of the first resources, and the templates of others, whose
+// parts in braces the model fills in. A server without any is no fault.
 func (l *link) resources(ctx context.Context) (out []string) {
 	init := l.cs.InitializeResult()
 	if init == nil || init.Capabilities == nil || init.Capabilities.Resources == nil {
 		return nil
 	}
-	page, err := l.cs.ListResources(ctx, &mcp.ListResourcesParams{})
-	if err != nil {
-		return nil
+	add := func(uri string) {
+		if uri != "" && len(uri) <= maxURI && len(out) < maxResources {
+			out = append(out, marks.Break(untrusted.EscapeLine(uri)))
+		}
 	}
-	for _, r := range page.Resources {
-		if r != nil && r.URI != "" && len(r.URI) <= maxURI && len(out) < maxResources {
-			out = append(out, marks.Break(untrusted.EscapeLine(r.URI)))
+	if page, err := l.cs.ListResourceTemplates(ctx, &mcp.ListResourceTemplatesParams{}); err == nil {
+		for _, r := range page.ResourceTemplates {
+			if r != nil {
+				add(r.URITemplate)
+			}
+		}
+	}
+	if page, err := l.cs.ListResources(ctx, &mcp.ListResourcesParams{}); err == nil {
+		for _, r := range page.Resources {
+			if r != nil {
+				add(r.URI)
+			}
 		}
 	}
 	return out

@@ -110,10 +110,13 @@ func TestHonestServer(t *testing.T) {
 	s.AddResource(&mcp.Resource{URI: "docs://a", Name: "a"}, func(_ context.Context, r *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
 		return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: r.Params.URI, Text: "page a"}}}, nil
 	})
+	s.AddResourceTemplate(&mcp.ResourceTemplate{URITemplate: "docs://pages/{name}", Name: "pages"}, func(_ context.Context, r *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+		return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: r.Params.URI, Text: "of " + r.Params.URI}}}, nil
+	})
 	h := hub(t, Server{Name: "honest", Start: honest(t, s)})
 	list := h.List(t.Context())
 	if len(list) != 1 || list[0].Down != "" || len(list[0].Tools) != 1 || list[0].Tools[0].Name != "greet" || list[0].Digest == "" ||
-		!cmp.Equal(list[0].Resources, []string{"docs://a"}) || !strings.Contains(string(list[0].Tools[0].Schema), `"name"`) {
+		!cmp.Equal(list[0].Resources, []string{"docs://pages/{name}", "docs://a"}) || !strings.Contains(string(list[0].Tools[0].Schema), `"name"`) {
 		t.Fatalf("listed %+v", list)
 	}
 	res, err := h.Call(t.Context(), Call{Server: "honest", Tool: "greet", Arguments: json.RawMessage(`{"name":"kim"}`)})
@@ -125,6 +128,9 @@ func TestHonestServer(t *testing.T) {
 	}
 	if res, err = h.Call(t.Context(), Call{Server: "honest", URI: "docs://a"}); err != nil || !strings.Contains(res.Text, "page a") {
 		t.Errorf("read: %+v, %v", res, err)
+	}
+	if res, err = h.Call(t.Context(), Call{Server: "honest", URI: "docs://pages/b"}); err != nil || !strings.Contains(res.Text, "of docs://pages/b") {
+		t.Errorf("read by a template: %+v, %v", res, err)
 	}
 	h.links[0].drop()
 	if res, err = h.Call(t.Context(), Call{Server: "honest", URI: "docs://a"}); err != nil || !strings.Contains(res.Text, "page a") {
@@ -415,9 +421,10 @@ func TestQuestion(t *testing.T) {
 func TestForms(t *testing.T) {
 	f := formOf(map[string]any{"properties": map[string]any{
 		"size": map[string]any{"type": "string", "enum": []any{"s", "m"}}, "gift": map[string]any{"type": "boolean"}, "weight": map[string]any{"type": "number"},
+		"colour": map[string]any{"type": "string", "default": "red"},
 	}, "required": []any{"size"}})
 	got, err := f.read("- size: m\ngift: yes\nweight: 1.5")
-	if err != nil || !cmp.Equal(got, map[string]any{"size": "m", "gift": true, "weight": 1.5}) {
+	if err != nil || !cmp.Equal(got, map[string]any{"size": "m", "gift": true, "weight": 1.5, "colour": "red"}) {
 		t.Errorf("%v, %v", got, err)
 	}
 	for _, bad := range []string{"", "size: xl", "size: m\ngift: perhaps", "size: m\nweight: heavy"} {
@@ -425,7 +432,10 @@ func TestForms(t *testing.T) {
 			t.Errorf("%q is read as %v", bad, got)
 		}
 	}
-	q := f[:1].question("shop", "buy", "Wrapped?")
+	if q := f.question("shop", "buy", "Which?"); !strings.Contains(q.Text, "colour (string, otherwise red)") {
+		t.Errorf("%s", q.Text)
+	}
+	q := f[1:2].question("shop", "buy", "Wrapped?")
 	if !cmp.Equal(q.Choices, []string{"yes", "no", "decline"}) {
 		t.Errorf("choices %q", q.Choices)
 	}

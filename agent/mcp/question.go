@@ -87,6 +87,7 @@ type field struct {
 	name, kind, doc string
 	values          []string
 	required        bool
+	preset          any // taken for a missing value; nil means none
 }
 
 type form []field
@@ -103,6 +104,7 @@ func formOf(schema any) form {
 			Title, Description string
 			Enum               []any
 			OneOf              []struct{ Const any }
+			Default            any
 		}
 		Required []string
 	}
@@ -112,7 +114,7 @@ func formOf(schema any) form {
 	var out form
 	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
 		p := s.Properties[name]
-		f := field{name: name, kind: p.Type, doc: p.Description, required: slices.Contains(s.Required, name)}
+		f := field{name: name, kind: p.Type, doc: p.Description, required: slices.Contains(s.Required, name), preset: p.Default}
 		if f.doc == "" {
 			f.doc = p.Title
 		}
@@ -172,7 +174,10 @@ func (f field) about() string {
 	if len(f.values) > 0 {
 		out = "one of " + oneLine(strings.Join(f.values, ", "))
 	}
-	if !f.required {
+	switch {
+	case f.preset != nil:
+		out += ", otherwise " + oneLine(fmt.Sprint(f.preset))
+	case !f.required:
 		out += ", optional"
 	}
 	return out
@@ -194,7 +199,9 @@ func (f form) read(text string) (map[string]any, error) {
 	for _, one := range f {
 		v, ok := given[one.name]
 		if !ok || v == "" {
-			if one.required {
+			if one.preset != nil {
+				out[one.name] = one.preset
+			} else if one.required {
 				return nil, fmt.Errorf("%s is missing", oneLine(one.name))
 			}
 			continue

@@ -15,7 +15,7 @@ type Calls struct {
 	Publish   *CallState   // call of the pending request to publish sensitive changes; see [PublishTool]
 	Requests  []*Request   // all requests, in order
 	Edits     int          // number of calls and commands that changed files
-	Inside    int          // number of answers in sub-tasks
+	Inside    int          // number of answers in sub-tasks and in those of an external agent
 	Posts     int          // number of the model's posts to its thread
 	Findings  []Reported   // review findings, in order
 	Unchecked string       // last unapproved call that may affect an approved one

@@ -70,6 +70,8 @@ type Clone struct {
 	Provider  string `json:"provider,omitempty"`  // kind of the model's server, if given
 	Deps      string `json:"deps,omitempty"`      // source of packages: clone, setup or none; "" if unset
 	Server    string `json:"server,omitempty"`    // address of the model's server; "" means the environment's
+	Agent     string `json:"agent,omitempty"`     // external agent by name; "" means Handrail's own loop
+	Command   string `json:"command,omitempty"`   // program of the agent, in place of its own
 
 	Others map[string]string `json:"others,omitempty"` // absolute paths of clones of other repositories, by "owner/name"
 }
@@ -232,6 +234,7 @@ type Answer struct {
 	PromptBytes    int      `json:"prompt_bytes,omitempty"` // size of the request, to calibrate the server's token count
 	PromptTokens   int      `json:"prompt_tokens,omitempty"`
 	AnswerTokens   int      `json:"answer_tokens,omitempty"`
+	Inner          int      `json:"inner,omitempty"` // an external agent's turns in this answer after the first, or -1
 }
 
 // Decision is the payload of [TypeDecision]. Kind is the kind of the call; old logs

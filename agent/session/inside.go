@@ -32,8 +32,8 @@ func (e Event) Unwrap() (Event, string) {
 	return Event{Seq: e.Seq, Time: e.Time, Turn: p.Turn, Type: p.Type, V: p.V, Data: p.Data}, p.Task
 }
 
-// AllTurns returns the number of the model's answers in the session, including
-// sub-tasks.
+// AllTurns returns the number of the model's answers in the session, including those in
+// sub-tasks and those of an external agent.
 func (s *State) AllTurns() int { return s.Turns + s.Inside }
 
 // inside applies an event of a sub-task: its tokens, calls, requests to the user and

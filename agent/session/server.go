@@ -7,7 +7,7 @@ import "encoding/json"
 type Server struct {
 	Name      string       `json:"server"`
 	Tools     []ServerTool `json:"tools,omitempty"`
-	Resources []string     `json:"resources,omitempty"` // URIs
+	Resources []string     `json:"resources,omitempty"` // URIs, and templates of URIs
 	Key       string       `json:"key,omitempty"`       // identifies the server besides its tools
 	Digest    string       `json:"digest,omitempty"`    // of all tools, as the server sent them
 	Down      string       `json:"down,omitempty"`      // why it is not used; "" if it is

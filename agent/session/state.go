@@ -157,6 +157,7 @@ func (s *State) Take(e Event, payload any) {
 	case *Answer:
 		s.Turns, s.answered = e.Turn, p.seen(e) //control:words-during-an-answer
 		s.Tokens += p.PromptTokens + p.AnswerTokens
+		s.Inside += p.Inner //control:inner-turns-count
 		s.addAnswer(e.Turn, p)
 	case *Asked, *Decision, *Resolved, *Started, *Result, *Checkpoint:
 		s.applyCall(e, payload)

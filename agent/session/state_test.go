@@ -248,3 +248,11 @@ func TestBeginning(t *testing.T) {
 		}
 	}
 }
+
+// The turns of a session include those of an external agent's model.
+func TestAllTurns(t *testing.T) {
+	s := folded(t, NewEvent(TypeOpened, 0, Opened{}), NewEvent(TypeAnswer, 1, Answer{Inner: 4}), NewEvent(TypeAnswer, 2, Answer{}))
+	if got := s.AllTurns(); got != 6 {
+		t.Errorf("%d turns", got)
+	}
+}

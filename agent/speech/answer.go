@@ -22,6 +22,7 @@ func (s *Stream) Answer(turn int) session.Answer {
 		ThinkingMillis: s.thinkTime().Milliseconds(),
 		PromptTokens:   s.done.PromptTokens,
 		AnswerTokens:   s.done.AnswerTokens,
+		Inner:          s.done.Inner,
 	}
 	if a.Lost = s.lost(); (s.circles || s.late) && a.AnswerTokens == 0 {
 		a.AnswerTokens = (len(thinking) + len(content)) / bytesPerToken // the server did not report a count

@@ -175,10 +175,16 @@ func enginesOf(ctx context.Context, w *console, cfg config.Server) []doctor.Find
 		}
 	}
 	out := []doctor.Finding{{Name: "workspace", OK: true, Detail: e.Name() + ": " + boundsOf(ctx, e)}}
-	imaged, ok := e.(workspace.Imaged)
-	if !ok || !imaged.Images() {
-		return out
+	if imaged, ok := e.(workspace.Imaged); ok && imaged.Images() {
+		out = append(out, imageOf(ctx, e, cfg))
 	}
+	if cfg.Engine == config.EngineACP {
+		out = append(out, agentOf(ctx, e, cfg))
+	}
+	return out
+}
+
+func imageOf(ctx context.Context, e workspace.Engine, cfg config.Server) doctor.Finding {
 	image := doctor.Finding{Name: "image", OK: true, Detail: cfg.Policy.Workspace.Image + ", which is there"}
 	remedy := "It is pulled when a session needs it first; `docker pull` it now to be sure."
 	if cfg.Policy.Workspace.Image == "" {
@@ -188,7 +194,7 @@ func enginesOf(ctx context.Context, w *console, cfg config.Server) []doctor.Find
 	if err := e.Check(ctx); err != nil {
 		image.OK, image.Detail, image.Remedy = false, err.Error(), remedy
 	}
-	return append(out, image)
+	return image
 }
 
 // errKey means that the model's server requires a key, or a different one.

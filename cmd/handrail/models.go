@@ -49,12 +49,8 @@ func (f modelFlags) open(w *console) (func(name string) (llm.Model, error), erro
 }
 
 func (f modelFlags) openTuned(w *console, t tuneFlags) (func(name string) (llm.Model, error), error) {
-	m := f.model()
-	var err error
-	if m.Key, err = runKey(f.BaseURL, os.Getenv); err != nil {
-		return nil, door.UsageError{Err: err}
-	}
-	if m.Trusted, err = f.authorities(); err != nil {
+	m, err := f.keyed()
+	if err != nil {
 		return nil, err
 	}
 	m.Temperature, m.Context, m.MaxTokens = t.Temperature, t.Context, t.MaxTokens
@@ -63,6 +59,17 @@ func (f modelFlags) openTuned(w *console, t tuneFlags) (func(name string) (llm.M
 		return nil, door.UsageError{Err: err}
 	}
 	return opener(m, w.log)
+}
+
+// keyed returns the configuration of the model's server with its key and its authorities.
+func (f modelFlags) keyed() (config.Model, error) {
+	m := f.model()
+	var err error
+	if m.Key, err = runKey(f.BaseURL, os.Getenv); err != nil {
+		return m, door.UsageError{Err: err}
+	}
+	m.Trusted, err = f.authorities()
+	return m, err
 }
 
 // model returns the configuration of the model's server.

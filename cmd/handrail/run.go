@@ -33,6 +33,8 @@ type localFlags struct {
 	Workspace string            `enum:",auto,docker,bwrap,local" default:"" help:"Where tools run: docker, bwrap, or local (no wall). auto, which a new session takes, is docker, then bwrap."`
 	Image     string            `help:"Container image for docker."`
 	Other     map[string]string `help:"Clone of another repository to read, as owner/name=DIR; may be given several times."`
+	Engine    string            `help:"External agent that does the work, with its program in the workspace: opencode, qwen-code, codex-acp, claude-agent-acp; otherwise Handrail's own loop."`
+	Command   string            `name:"engine-command" help:"Program of the external agent with its arguments, in place of its own, or of another agent that asks as it starts."`
 	Deps      string            `enum:",clone,setup,none" default:"" help:"Packages that the repository needs: clone shows those of the clone, read-only; setup installs them for sessions, after an approval; none. On a terminal it asks, once."`
 	modelFlags
 	tuneFlags
@@ -155,6 +157,8 @@ func (c *localFlags) wish(w *console, b beginFlags) local.Wish {
 			Server:    c.BaseURL,
 			CAFile:    c.CAFile,
 			Others:    c.Other,
+			Agent:     c.Engine,
+			Command:   c.Command,
 		},
 	}
 }
@@ -254,6 +258,10 @@ func (c *localFlags) engine(
 	if err != nil {
 		return out, nil, err
 	}
+	external, err := at.guests(cmp.Or(c.Engine, from.Agent), cmp.Or(c.Command, from.Command))
+	if err != nil {
+		return out, nil, err
+	}
 	cfg := s.Rules
 	cfg.Workspace.Toolchains = nil // a setting of servers only
 	cfg.Workspace.Image = cmp.Or(c.Image, from.Image, cfg.Workspace.Image)
@@ -262,6 +270,9 @@ func (c *localFlags) engine(
 	ws, err := pickWorkspace(ctx, &here, cmp.Or(c.Workspace, from.Workspace), cfg.Workspace)
 	if err != nil {
 		return out, nil, err
+	}
+	if external != nil && ws.Name() == "local" {
+		return out, nil, door.Usage("--engine works only behind a wall: --workspace docker or bwrap")
 	}
 	if c.Image != "" && ws.Name() != "docker" {
 		fmt.Fprintf(
@@ -301,6 +312,7 @@ func (c *localFlags) engine(
 		server:    at.host(),
 		rules:     cfg,
 		secrets:   known,
+		guests:    external,
 		log:       w.log,
 		form: config.Model{
 			Form: c.Form,

@@ -88,7 +88,11 @@ func (f family) found(query string) string {
 		}
 		for _, uri := range s.Resources {
 			if score(words, strings.ToLower(uri)) > 0 && len(uris) < maxURIs {
-				uris = append(uris, fmt.Sprintf("resource of %s: %s", s.Name, uri))
+				how := ""
+				if strings.Contains(uri, "{") {
+					how = " (fill in the parts in braces)"
+				}
+				uris = append(uris, fmt.Sprintf("resource of %s: %s%s", s.Name, uri, how))
 			}
 		}
 	}
