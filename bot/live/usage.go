@@ -112,14 +112,12 @@ func (l *Session) shares(ctx context.Context) ([]policy.Share, error) {
 	if thread.Limits == (policy.Limits{}) && person.Limits == (policy.Limits{}) {
 		return nil, nil
 	}
-	ofRepo, err := l.cfg.Store.Sessions.List(ctx, store.Query{Repo: l.Row.Repo, Limit: maxSessions})
+	ofThread, err := l.cfg.Store.Sessions.List(ctx, store.Query{Thread: l.Row.Thread, Limit: maxSessions})
 	if err != nil {
 		return nil, fmt.Errorf("look up usage: %w", err)
 	}
-	for _, s := range ofRepo {
-		if s.Thread == l.Row.Thread {
-			thread.Used = thread.Used.Plus(DataOf(s).Used.Total)
-		}
+	for _, s := range ofThread {
+		thread.Used = thread.Used.Plus(DataOf(s).Used.Total)
 	}
 	own, err := l.cfg.Store.Sessions.List(ctx, store.Query{Requester: l.Row.Requester, Limit: maxSessions})
 	if err != nil {

@@ -61,6 +61,8 @@ func sessionsListed(t *testing.T, e *env) {
 		"all":       {store.Query{}, []string{"s5", "s4", "s3", "s2", "s1", "s0"}},
 		"repo":      {store.Query{Repo: "octo/1"}, []string{"s5", "s3", "s1"}},
 		"requester": {store.Query{Requester: "u0"}, []string{"s3", "s0"}},
+		"thread":    {store.Query{Thread: "t4"}, []string{"s4"}},
+		"both":      {store.Query{Thread: "t4", Repo: "octo/1"}, nil},
 		"states":    {store.Query{States: []session.Phase{"state2", "state3"}}, []string{"s3", "s2"}},
 		"limit":     {store.Query{Limit: 2}, []string{"s5", "s4"}},
 		"before":    {store.Query{Before: e.clock.Now().Add(-4*time.Hour + time.Minute)}, []string{"s2", "s1", "s0"}},
