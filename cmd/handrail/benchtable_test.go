@@ -35,6 +35,7 @@ var benches = []bench{
 	{short: true, dir: "./policy/shell", args: []string{"-bench", "^BenchmarkAnalyze$", "-benchtime", "100x"}},
 	{short: true, dir: "./agent/patch", args: []string{"-bench", "^BenchmarkApply$", "-benchtime", "100x"}},
 	{short: true, dir: "./agent", args: []string{"-bench", "^BenchmarkReplay200Turns$", "-benchtime", "20x"}},
+	{short: true, dir: "./policy/secret", args: []string{"-bench", "^BenchmarkNewScanner$", "-benchtime", "5x"}},
 	{short: true, dir: "./cmd/handrail", args: []string{"-bench", "^Benchmark(Webhook|Prompt)$", "-benchtime", "200x"}},
 	{short: true, dir: "./cmd/handrail", args: []string{"-run", "^Test(ManySessions|ManyParked)$"}},
 	{dir: "./agent/workspace", args: []string{"-bench", "^BenchmarkInside$", "-benchtime", "20x"}},
@@ -43,6 +44,8 @@ var benches = []bench{
 	{dir: "./cmd/handrail", args: []string{"-run", "^TestManyFiles$"}, flags: []string{"-load.files=50000"}},
 	{dir: "./cmd/handrail", args: []string{"-run", "^TestManySessions$"}, flags: []string{"-load.sessions=100"}},
 	{dir: "./cmd/handrail", args: []string{"-run", "^TestManyParked$"}, flags: []string{"-load.parked=10000"}},
+	{dir: "./agent/llm/toolcall", args: []string{"-bench", "^BenchmarkHostile10MB$", "-benchtime", "1x"}},
+	{dir: "./bot/store/sqlite", args: []string{"-bench", "^BenchmarkOld$", "-benchtime", "20x"}},
 	{dir: "./bot/webhook", args: []string{"-bench", "^BenchmarkLoad$", "-benchtime", "3x"}},
 }
 
@@ -59,14 +62,16 @@ type row struct {
 // rows name figures by benchmark and unit; what ends in ns/op is shown as ms.
 var rows = []row{
 	{what: "find a tool by name", figure: "Find ns/op", most: 0.0001},
-	{what: "take a call out of 4 KB", figure: "Parse4KB ns/op", most: 0.05},
+	{what: "take a call out of 4 KB, processor time", figure: "Parse4KB cpu-ns/op", most: 0.05},
+	{what: "read 10 MB of the slowest hostile text, processor time", figure: "Hostile10MB/* cpu-ns/op", most: 300},
 	{what: "tell text from binary", figure: "IsBinary/text ns/op", most: 0.1},
 	{what: "is a path ignored", figure: "Ignore ns/op", most: 0.01},
 	{what: "severity of a command", figure: "Analyze/* ns/op", most: 0.2},
 	{what: "apply an edit to 1,000 lines", figure: "Apply/* ns/op", most: 2},
 	{what: "rebuild a session of 200 turns", figure: "Replay200Turns ns/op", most: 20},
+	{what: "memory of the scanner for secrets after a text; with every rule compiled, MiB", figure: "NewScanner/text live-MiB", beside: "NewScanner/every live-MiB"},
 	{what: "build a prompt", figure: "Prompt ns/op", most: 1},
-	{what: "a delivery stored, median; a bare handler", figure: "Webhook/handrail p50-ms", most: 5, beside: "Webhook/bare p50-ms"},
+	{what: "a delivery stored, median; a bare handler", figure: "Webhook/handrail p50-ms", most: 5, beside: "Webhook/bare p50-ms", times: 5},
 	{what: "read 1,000 lines, in process", figure: "Inside/local/read1000lines ns/op", most: 1},
 	{what: "read 1,000 lines, docker", figure: "Inside/docker/read1000lines ns/op", most: 3},
 	{what: "read 1,000 lines, bwrap", figure: "Inside/bwrap/read1000lines ns/op", most: 3},
@@ -97,11 +102,13 @@ var rows = []row{
 	{what: "50,000 files, approval to done, bwrap", figure: "ManyFilesKnown/bwrap approved-to-done-ms", most: 2000},
 	{what: "sessions at once, of each, by the clock", figure: "ManySessions ms/session"},
 	{what: "the same: comment to first request, median", figure: "ManySessions median-first-ms"},
-	{what: "the same: median of a person with a fifth; of one with four fifths", figure: "ManySessions few-first-ms", beside: "ManySessions many-first-ms", times: 1},
+	{what: "the same: median of a person with a fifth; of one with four fifths", figure: "ManySessions few-first-ms", beside: "ManySessions many-first-ms", times: 1.05},
 	{what: "the same: peak of memory, MiB", figure: "ManySessions peak-MiB", most: 256},
-	{what: "a server with parked sessions starts", figure: "ManyParked start-ms", most: 2000},
+	{what: "a server at rest, MiB", figure: "ManySessions idle-MiB", most: 40},
+	{what: "a server with parked sessions starts", figure: "ManyParked start-ms", most: 500},
 	{what: "the same: an answer wakes one, to its first request", figure: "ManyParked wake-ms", most: 1000},
-	{what: "the same: memory while all wait, MiB", figure: "ManyParked resting-MiB", most: 128},
+	{what: "the same: memory while all wait, MiB", figure: "ManyParked resting-MiB", most: 100},
+	{what: "beside 1,000,000 old sessions: the slowest list or look; beside 10,000", figure: "Old/1000000/* ns/op", most: 50, beside: "Old/10000/* ns/op"},
 	{what: "1,000 deliveries a second, 99th percentile", figure: "Load p99-ms", most: 10},
 }
 
