@@ -247,12 +247,16 @@ type Query struct {
 	Repo, Thread, Requester string
 	States                  []session.Phase
 	Before                  time.Time // created before, by the clock of then
+	Since                   time.Time // written since, to the second, among the newest [MaxSince] that match the rest
 	Below                   int64     // with a smaller [Session.Seq]: the next page of a list; 0 means the first one
 	Limit                   int
 
 	Pulls    []int    // sessions with one of these pull requests,
 	Branches []string // or with one of these branches
 }
+
+// MaxSince is the maximum number of sessions that [Query.Since] looks at.
+const MaxSince = 1000
 
 // Session is the data of a session besides its log. Epoch, Owner and Until come from its
 // lease and are read only.

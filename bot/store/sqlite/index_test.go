@@ -74,6 +74,7 @@ func BenchmarkOld(b *testing.B) {
 				{"repo", list(store.Query{Repo: "o/r7", Limit: 50}, 50)},
 				{"requester", list(store.Query{Requester: "kim3", Limit: 50}, 50)},
 				{"open", list(store.Query{States: []session.Phase{session.PhaseRunning, session.PhaseAwaitingAnswer}, Limit: 1000}, 50)},
+				{"today", list(store.Query{Requester: "kim3", Since: time.Now()}, 0)},
 				{"earlier", list(store.Query{Thread: "o/r7#7"}, 1)},
 				{"pull", list(store.Query{Repo: "o/r7", Pulls: []int{7, 8}, Branches: []string{"agent/57"}}, 2)},
 			} {

@@ -206,6 +206,12 @@ func (s *sessions) List(ctx context.Context, by store.Query) ([]*store.Session, 
 		clause, of := ofEither(by)
 		add(clause, of...)
 	}
+	if !by.Since.IsZero() {
+		newest := "SELECT s.n FROM sessions s WHERE " + strings.Join(where, " AND ") + " ORDER BY s.n DESC LIMIT ?"
+		where, args = []string{"s.n IN (" + newest + ")"}, append(args, store.MaxSince)
+		updated := fmt.Sprintf(s.Field, "updated")
+		add(fmt.Sprintf("SUBSTR(%s, 1, %d) >= ?", updated, len(second)), by.Since.UTC().Format(second))
+	}
 	if by.Limit <= 0 {
 		by.Limit = 100
 	}
@@ -268,10 +274,12 @@ func (s *sessions) Tally(ctx context.Context) (store.Tally, error) {
 	return t, nil
 }
 
-// tallyAsked counts the open requests. Times are compared as far as the seconds: that
-// many characters of them have the same form.
+// second is the form of stored times as far as the seconds: that many characters of all of
+// them have the same form and can be compared.
+const second = "2006-01-02T15:04:05"
+
+// tallyAsked counts the open requests.
 func (s *sessions) tallyAsked(ctx context.Context, t *store.Tally) error {
-	const second = "2006-01-02T15:04:05"
 	field := func(name string) string { return fmt.Sprintf(s.Field, name) }
 	at := field("asked_at")
 	stmt := fmt.Sprintf(`SELECT SUM(CASE WHEN at IS NULL THEN 1 ELSE CAST(asked AS BIGINT) END),
