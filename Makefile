@@ -7,7 +7,7 @@ QUIET = | grep --line-buffered -v -e '^=== ' -e '^ok ' -e '^PASS' -e '^ *--- PAS
 # Memory is given for time: the processes are many and short.
 CRASH = GOGC=400 $(GO) test ./cmd/handrail -count=1 -run '^TestCrash$$' -v
 
-.PHONY: build test race lsp lsp-servers lsp-exam browser workflows release-check vuln mutations bench bench-short bench-large bench-prefix crash-short crash crash-action disk load hostile programs judge stale stale-diffs edits outline-judge orders ladder long pictures first-hour models models-bad review-eval shape bad-github mcp dashboard-shots promtool viewers
+.PHONY: build test race lsp lsp-servers lsp-exam browser workflows release-check vuln mutations bench bench-short bench-large bench-prefix size crash-short crash crash-action disk load hostile programs judge stale stale-diffs edits outline-judge orders ladder long pictures first-hour models models-bad review-eval shape bad-github mcp dashboard-shots promtool viewers
 
 build:
 	CGO_ENABLED=0 $(GO) build -trimpath -o handrail ./cmd/handrail
@@ -187,6 +187,11 @@ bench:
 # The quick lines of it.
 bench-short:
 	@$(GO) test ./cmd/handrail -count=1 -run '^TestBenchTable$$' -v -timeout 10m -args -bench.table=short $(QUIET)
+
+# How large the program is, the code of each module in it, and the calls of methods by a name
+# of run time.
+size:
+	@./.ci/size -reflect
 
 # A place to work in, in a repository of 500,000 files.
 bench-large:

@@ -128,7 +128,7 @@ func (x *Index) build(ctx context.Context, t Tree) error {
 		}
 		if err != nil {
 			x.cfg.Log.DebugContext(ctx, "a file has no vectors", "path", f.Path, "err", err)
-		} else if _, err = e.file(ctx, f.Path, f.Blob, text); err != nil {
+		} else if _, err = e.file(ctx, f, text, cut(f.Path, text)); err != nil {
 			return err
 		}
 		x.tell(t.Repo, func(p *Progress) { p.Done, p.Skipped = p.Done+1, e.skipped })
@@ -147,9 +147,9 @@ type embedding struct {
 	refused int // of these, the last ones in a row
 }
 
-// file makes and stores the vectors of one file.
-func (e *embedding) file(ctx context.Context, name, id string, text []byte) (*blob, error) {
-	chunks := cutSafely(name, text, e.cfg.Redact)
+// file makes and stores the vectors of one file, of which chunks are those of its text.
+func (e *embedding) file(ctx context.Context, f File, text []byte, chunks []chunk) (*blob, error) {
+	chunks = withoutSecrets(f.Path, text, chunks, e.cfg.Redact)
 	b := &blob{dim: e.dim}
 	before := e.refused
 	for part := range slices.Chunk(chunks, maxTexts) {
@@ -160,19 +160,22 @@ func (e *embedding) file(ctx context.Context, name, id string, text []byte) (*bl
 	if e.refused >= len(chunks) && len(chunks) > 0 && before > 0 {
 		return b, nil // perhaps an outage: asked again the next time
 	}
-	if err := e.cfg.Vectors.PutVectors(ctx, e.key, id, b.bytes()); err != nil {
+	if err := e.cfg.Vectors.PutVectors(ctx, e.key, f.Blob, b.bytes()); err != nil {
 		return nil, fmt.Errorf("store vectors: %w", err)
 	}
-	e.keep(e.maker, id, b)
+	e.keep(e.maker, f.Blob, b)
 	return b, nil
 }
 
-// cutSafely divides a file into chunks without secrets. The whole file is redacted, so that
-// a secret at the border of two chunks is found. If that changes the number of lines, there
-// are none.
-func cutSafely(name string, text []byte, redact func(string) string) []chunk {
+// withoutSecrets returns the chunks of a file without its secrets: the given ones if there
+// are none. The whole file is redacted, so that a secret at the border of two chunks is
+// found. If that changes the number of lines, there are no chunks.
+func withoutSecrets(name string, text []byte, chunks []chunk, redact func(string) string) []chunk {
 	clean := redact(string(text)) //control:embedded-redacted
-	if strings.Count(clean, "\n") != strings.Count(string(text), "\n") {
+	switch {
+	case clean == string(text):
+		return chunks
+	case strings.Count(clean, "\n") != strings.Count(string(text), "\n"):
 		return nil
 	}
 	return cut(name, []byte(clean))
@@ -270,13 +273,13 @@ func (x *Index) embedLate(
 	for _, f := range files {
 		b := known[f.Blob]
 		if b == nil {
-			n := len(cut(f.Path, changed[f.Path]))
-			if n > room {
+			chunks := cut(f.Path, changed[f.Path])
+			if len(chunks) > room {
 				left++
 				continue
 			}
-			room -= n
-			if b, err = e.file(ctx, f.Path, f.Blob, changed[f.Path]); err != nil {
+			room -= len(chunks)
+			if b, err = e.file(ctx, f, changed[f.Path], chunks); err != nil {
 				return nil, 0, err
 			}
 		}

@@ -46,16 +46,16 @@ func (p *progress) isNews(seed maphash.Seed, c *session.CallState) bool {
 	if !c.Result.OK || c.Result.Mistake {
 		return false
 	}
-	key, asked := c.Name+"\x00", callKey{raw: c.Arguments}.canonical()
+	key := c.Name + "\x00"
 	content := c.Result.Content
 	if strings.Contains(content, exitCode) {
 		content = withoutDigits(content)
 	}
 	switch {
 	case len(c.Result.Changes) > 0:
-		key += asked
+		key += callKey{raw: c.Arguments}.canonical()
 	case strings.HasPrefix(content, noOutput):
-		key += asked + "\x00" + content
+		key += callKey{raw: c.Arguments}.canonical() + "\x00" + content
 	default:
 		key += content
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -125,7 +126,7 @@ func (s *Server) listPage(w http.ResponseWriter, r *http.Request, v viewer) erro
 	q := r.URL.Query()
 	d := listData{Repo: q.Get("repo"), Person: q.Get("person"), State: q.Get("state")}
 	query := store.Query{Repo: d.Repo, Requester: d.Person, States: phasesOf(d.State)}
-	query.Before, _ = time.Parse(time.RFC3339Nano, q.Get("before")) // the zero time means all
+	query.Below, _ = strconv.ParseInt(q.Get("below"), 10, 64) // 0 means the first page
 	list, next, err := s.readable(r.Context(), v, query)
 	if err != nil {
 		return err
@@ -139,20 +140,20 @@ func (s *Server) listPage(w http.ResponseWriter, r *http.Request, v viewer) erro
 		}
 		d.Groups = append(d.Groups, at)
 	}
-	if !next.IsZero() {
-		q.Set("before", next.UTC().Format(time.RFC3339Nano))
+	if next != 0 {
+		q.Set("below", strconv.FormatInt(next, 10))
 		d.Next = "/?" + q.Encode()
 	}
 	return s.page(w, v, "Sessions", "list", d)
 }
 
-// readable returns sessions that the viewer may read, and the time before which the next
-// page begins; it is zero at the end.
+// readable returns sessions that the viewer may read, and the number below which the next
+// page begins; it is 0 at the end.
 func (s *Server) readable(
 	ctx context.Context,
 	v viewer,
 	q store.Query,
-) (out []*store.Session, next time.Time, err error) {
+) (out []*store.Session, next int64, err error) {
 	for scanned := 0; scanned < maxScanned; {
 		q.Limit = 100
 		list, err := s.cfg.Sessions.List(ctx, q)
@@ -164,18 +165,18 @@ func (s *Server) readable(
 			if err != nil {
 				return nil, next, err
 			}
-			if q.Before = x.Created; ok {
+			if q.Below = x.Seq; ok {
 				out = append(out, x)
 			}
 			if len(out) == maxShown {
-				return out, x.Created, nil
+				return out, x.Seq, nil
 			}
 		}
 		if scanned += len(list); len(list) < q.Limit {
-			return out, time.Time{}, nil
+			return out, 0, nil
 		}
 	}
-	return out, q.Before, nil
+	return out, q.Below, nil
 }
 
 // openRequest is a request in the list of approvals.

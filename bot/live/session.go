@@ -304,11 +304,8 @@ const maxEarlier = 20
 
 // earlier returns the states of the thread's sessions before s, newest first.
 func (c *Config) earlier(ctx context.Context, s *store.Session) (out []*session.State, err error) {
-	list, err := c.Store.Sessions.List(ctx, store.Query{Repo: s.Repo, Below: s.Seq, Limit: maxSessions})
+	list, err := c.Store.Sessions.List(ctx, store.Query{Thread: s.Thread, Below: s.Seq, Limit: maxEarlier})
 	for _, e := range list {
-		if e.Thread != s.Thread || len(out) == maxEarlier {
-			continue
-		}
 		v, err := c.Fold(ctx, e)
 		if err != nil {
 			return nil, err

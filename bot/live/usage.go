@@ -98,12 +98,9 @@ func (u *Use) publish(ctx context.Context) error {
 	}
 }
 
-// maxSessions is the maximum number of sessions to look through for their use, newest
-// first.
-const maxSessions = 1000
-
 // shares returns the budgets that the session shares: with the other sessions of its
-// thread, and with today's sessions of its requester.
+// thread, and with today's sessions of its requester. It is asked for before each turn, so
+// older sessions are not read.
 func (l *Session) shares(ctx context.Context) ([]policy.Share, error) {
 	budget := l.config().Budget
 	day := l.cfg.Now().UTC().Format(dayForm)
@@ -112,16 +109,19 @@ func (l *Session) shares(ctx context.Context) ([]policy.Share, error) {
 	if thread.Limits == (policy.Limits{}) && person.Limits == (policy.Limits{}) {
 		return nil, nil
 	}
-	ofRepo, err := l.cfg.Store.Sessions.List(ctx, store.Query{Repo: l.Row.Repo, Limit: maxSessions})
+	ofThread, err := l.cfg.Store.Sessions.List(ctx, store.Query{Thread: l.Row.Thread, Limit: store.MaxSince})
 	if err != nil {
 		return nil, fmt.Errorf("look up usage: %w", err)
 	}
-	for _, s := range ofRepo {
-		if s.Thread == l.Row.Thread {
-			thread.Used = thread.Used.Plus(DataOf(s).Used.Total)
-		}
+	for _, s := range ofThread {
+		thread.Used = thread.Used.Plus(DataOf(s).Used.Total)
 	}
-	own, err := l.cfg.Store.Sessions.List(ctx, store.Query{Requester: l.Row.Requester, Limit: maxSessions})
+	today, err := time.Parse(dayForm, day)
+	if err != nil {
+		return nil, fmt.Errorf("look up usage: %w", err)
+	}
+	ofToday := store.Query{Requester: l.Row.Requester, Since: today, Limit: store.MaxSince}
+	own, err := l.cfg.Store.Sessions.List(ctx, ofToday)
 	if err != nil {
 		return nil, fmt.Errorf("look up usage: %w", err)
 	}

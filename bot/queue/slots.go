@@ -106,13 +106,17 @@ func (s *slots) fits(o *offer) bool {
 		(o.Sender == "" || s.users[o.Sender] < s.limits.User)
 }
 
-// before orders offers by priority, by number of running threads of the repository, and
-// by age.
+// before orders offers by priority, by number of running threads of the repository, then of
+// the requester, and by age: a request need not wait for all earlier ones of another
+// requester.
 func (s *slots) before(a, b *offer) bool {
 	if a.Priority != b.Priority {
 		return a.Priority < b.Priority
 	}
 	if x, y := s.repos[repo(a.Thread)], s.repos[repo(b.Thread)]; x != y {
+		return x < y
+	}
+	if x, y := s.users[a.Sender], s.users[b.Sender]; x != y { //control:requesters-take-turns
 		return x < y
 	}
 	if !a.Since.Equal(b.Since) {

@@ -58,6 +58,11 @@ func TestSlots(t *testing.T) {
 			[]*offer{at("a/a#1", "u", 3, 9), at("a/a#2", "u", 3, 8), at("a/a#3", "u", 3, 7), at("b/b#1", "v", 3, 1), at("b/b#2", "v", 3, 1)},
 			[]string{"a/a#1", "b/b#1", "a/a#2", "b/b#2"},
 		},
+		"every requester has a turn": {
+			Limits{Total: 4, Repo: 4, User: 4},
+			[]*offer{at("a/a#1", "u", 3, 9), at("a/a#2", "u", 3, 8), at("a/a#3", "u", 3, 7), at("a/a#4", "v", 3, 2), at("a/a#5", "v", 3, 1)},
+			[]string{"a/a#1", "a/a#4", "a/a#2", "a/a#5"},
+		},
 		"reserve for answers": {
 			Limits{Total: 1, Repo: 9, User: 9, Reserve: 1},
 			[]*offer{at("a/a#1", "u", 3, 9), at("a/a#2", "u", 3, 8), at("b/b#1", "v", 2, 1), at("b/b#2", "v", 2, 1)},

@@ -117,6 +117,9 @@ type Wakes interface {
 	// undone deliveries, an unheard [Leases.Want], or an expired lease (its own or that of
 	// one of its sessions).
 	Waiting(ctx context.Context, limit int) ([]Waiting, error)
+	// Oldest returns the earliest Since of all threads that Waiting would return without a
+	// limit, and the zero time if there are none.
+	Oldest(ctx context.Context) (time.Time, error)
 	// Urgent returns at most 200 undone deliveries of thread with a Seq above after that
 	// are at least as urgent as priority, oldest first. It only looks ahead: the order of
 	// work is still that of [Deliveries.Next].
@@ -241,15 +244,19 @@ func (t *Tally) Count(s *Session) {
 
 // Query selects sessions. Empty fields match everything; Limit 0 means 100.
 type Query struct {
-	Repo, Requester string
-	States          []session.Phase
-	Before          time.Time // created before, by the clock of then
-	Below           int64     // with a smaller [Session.Seq]: the next page of a list; 0 means the first one
-	Limit           int
+	Repo, Thread, Requester string
+	States                  []session.Phase
+	Before                  time.Time // created before, by the clock of then
+	Since                   time.Time // written since, to the second, among the newest [MaxSince] that match the rest
+	Below                   int64     // with a smaller [Session.Seq]: the next page of a list; 0 means the first one
+	Limit                   int
 
 	Pulls    []int    // sessions with one of these pull requests,
 	Branches []string // or with one of these branches
 }
+
+// MaxSince is the maximum number of sessions that [Query.Since] looks at.
+const MaxSince = 1000
 
 // Session is the data of a session besides its log. Epoch, Owner and Until come from its
 // lease and are read only.

@@ -187,6 +187,7 @@ var controlsOfBot = []control{
 	{"severe-first", "call bySeverity list", "./bot", "TestFortyRequests"},
 	{"refusals-logged", "false", "./bot/webhook", "TestRefusalsAreCounted"},
 	{"fair-share", "without 2", "./bot/quota", "TestFairShare"},
+	{"requesters-take-turns", "false", "./bot/queue", "TestSlots"},
 	{"request-reserve", "drop", "./bot/quota", "TestRequests"},
 	{"write-reserve", "value 0", "./bot/quota", "TestClasses"},
 	{"progress-yields", "value 0", "./bot/quota", "TestClasses"},

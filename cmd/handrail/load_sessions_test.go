@@ -3,11 +3,13 @@ package main
 import (
 	"bytes"
 	"context"
+	"database/sql"
 	"flag"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -28,6 +30,7 @@ var (
 	manySessions = flag.Int("load.sessions", 8, "sessions that are asked for at once in TestManySessions")
 	filesMany    = flag.Int("load.files", 500, "files of the repository in TestManyFiles")
 	manyParked   = flag.Int("load.parked", 8, "sessions that wait for a person in TestManyParked")
+	manyCopies   = flag.Int("load.copies", 100, "copies of one of them in the database")
 )
 
 // manyAtOnce is how many of them run at the same time.
@@ -99,6 +102,10 @@ func busyWorld(t *testing.T, engine, script string) (*crashWorld, *clockedModel)
 	return w, model
 }
 
+// fewAt is the place in each five requests of the one by the second person: in the middle,
+// so that the median of that person's is no later by itself.
+const fewAt = 2
+
 // askAll writes the same request in n new issues, most of them by one person.
 func (w *crashWorld) askAll(t *testing.T, n int, request string) (refs []thread.Ref, began []time.Time) {
 	t.Helper()
@@ -109,7 +116,7 @@ func (w *crashWorld) askAll(t *testing.T, n int, request string) (refs []thread.
 	}
 	for i, ref := range refs {
 		who := "you"
-		if i%5 == 4 {
+		if i%5 == fewAt {
 			who = "me"
 		}
 		began = append(began, time.Now())
@@ -163,7 +170,7 @@ turns:
 - {when: {turn: 0}, repeat: true, optional: true, calls: [{name: read_file, arguments: {path: greet.sh}}]}
 - {when: {tool_result_contains: greet}, repeat: true, optional: true, say: "It greets. [TASK_COMPLETE]"}
 `)
-	idle := residentMiB(t, w.cmd.Process.Pid)
+	idle, own := residentMiB(t, w.cmd.Process.Pid), ownMiB(t, w.cmd.Process.Pid)
 	begin := time.Now()
 	refs, began := w.askAll(t, *manySessions, "ask what does it do?")
 	most := idle
@@ -190,7 +197,7 @@ turns:
 			t.Errorf("the model was never asked about %s", ref.Key())
 		}
 		firsts = append(firsts, d)
-		if i%5 == 4 {
+		if i%5 == fewAt {
 			few = append(few, d)
 		} else {
 			many = append(many, d)
@@ -211,7 +218,7 @@ turns:
 		t.Fatalf("%d and %d sessions, %d answers", len(few), len(many), answers)
 	}
 	measured("ManySessions", took/time.Duration(len(refs)), "ms/session", firsts[0], "first-ms", firsts[len(firsts)/2], "median-first-ms", firsts[len(firsts)-1], "last-first-ms",
-		few[len(few)/2], "few-first-ms", many[len(many)/2], "many-first-ms", most, "peak-MiB", most-idle, "more-MiB")
+		few[len(few)/2], "few-first-ms", many[len(many)/2], "many-first-ms", idle, "idle-MiB", own, "own-MiB", most, "peak-MiB", most-idle, "more-MiB")
 }
 
 // TestManyParked: a server that has many sessions which wait for a person starts
@@ -234,10 +241,11 @@ turns:
 	if !w.stop(t) {
 		t.Fatalf("the server does not end:\n%s", w.log.String())
 	}
+	copyParked(t, filepath.Join(w.child.Data, "handrail.db"), refs[0].Key(), *manyCopies)
 	began = time.Now()
 	w.start(t, 0)
 	started := time.Since(began)
-	resting := residentMiB(t, w.cmd.Process.Pid)
+	resting, own := residentMiB(t, w.cmd.Process.Pid), ownMiB(t, w.cmd.Process.Pid)
 	last := refs[len(refs)/2]
 	model.mu.Lock()
 	delete(model.first, strconv.Itoa(last.Number))
@@ -248,7 +256,37 @@ turns:
 	w.said(t, []thread.Ref{last}, "The first it is.")
 	woken := time.Since(began)
 	asked, _ := model.since(last, began)
-	measured("ManyParked", parking/time.Duration(len(refs)), "ms/session", started, "start-ms", asked, "wake-ms", woken, "answer-ms", busy, "busy-MiB", resting, "resting-MiB")
+	measured("ManyParked", parking/time.Duration(len(refs)), "ms/session", started, "start-ms", asked, "wake-ms", woken, "answer-ms", busy, "busy-MiB", resting, "resting-MiB", own, "own-MiB")
+}
+
+// copyParked adds n copies of a thread's session with its log, each in a thread of its own.
+func copyParked(t *testing.T, path, thread string, n int) {
+	t.Helper()
+	db, err := sql.Open("sqlite", path)
+	must(t, err)
+	const copies = `WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < ?1),
+		one AS (SELECT * FROM sessions WHERE thread = ?2) `
+	for _, stmt := range []string{
+		`INSERT INTO sessions (id, thread, repo, requester, state, pull, branch, created, version, doc) ` + copies + `
+			SELECT id || '-' || i, thread || i, repo, requester, state, pull, branch, created, version, CAST(
+				replace(replace(CAST(doc AS TEXT), '"' || id || '"', '"' || id || '-' || i || '"'), '"' || thread || '"', '"' || thread || i || '"')
+				AS BLOB) FROM one, c`,
+		`INSERT INTO leases (key, owner, epoch, until, not_before, attempts, wanted) ` + copies + `
+			SELECT one.id || '-' || i, l.owner, l.epoch, l.until, l.not_before, l.attempts, l.wanted FROM one JOIN leases l ON l.key = one.id, c`,
+		`INSERT INTO events (session, seq, time, turn, type, v, data, prev, hash) ` + copies + `
+			SELECT one.id || '-' || i, e.seq, e.time, e.turn, e.type, e.v, e.data, e.prev, e.hash FROM one JOIN events e ON e.session = one.id, c`,
+		`INSERT INTO heads (session, seq, hash) ` + copies + `
+			SELECT one.id || '-' || i, h.seq, h.hash FROM one JOIN heads h ON h.session = one.id, c`,
+	} {
+		_, err := db.ExecContext(t.Context(), stmt, n, thread)
+		must(t, err)
+	}
+	var found int
+	must(t, db.QueryRowContext(t.Context(), `SELECT COUNT(*) FROM sessions WHERE state = 'awaiting answer'`).Scan(&found))
+	must(t, db.Close())
+	if found < n {
+		t.Fatalf("%d sessions wait in the database, want %d more than were asked for", found, n)
+	}
 }
 
 // TestManyFiles: in a repository of many files, how long somebody waits for the

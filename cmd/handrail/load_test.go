@@ -186,15 +186,27 @@ func (w *crashWorld) stored(t *testing.T, ids []string) (lost, all int) {
 	return len(unknown), all
 }
 
-// residentMiB is the memory of a process, 0 where the system does not say.
+// residentMiB is the memory of a process, with the pages of the program's file.
 func residentMiB(t *testing.T, pid int) int {
+	resident, _ := memoryMiB(t, pid)
+	return resident
+}
+
+// ownMiB is the memory of a process that no file backs.
+func ownMiB(t *testing.T, pid int) int {
+	resident, shared := memoryMiB(t, pid)
+	return resident - shared
+}
+
+func memoryMiB(t *testing.T, pid int) (resident, shared int) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "statm"))
 	if err != nil {
-		return 0
+		return 0, 0
 	}
-	fields := strings.Fields(string(text))
-	pages, err := strconv.Atoi(fields[1])
+	var all int
+	_, err = fmt.Sscan(string(text), &all, &resident, &shared)
 	must(t, err)
-	return pages * os.Getpagesize() >> 20
+	page := os.Getpagesize()
+	return resident * page >> 20, shared * page >> 20
 }

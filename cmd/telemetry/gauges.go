@@ -69,10 +69,7 @@ func (g *gauges) Describe(to chan<- *prometheus.Desc) {
 	}
 }
 
-const (
-	scrapeTime = 5 * time.Second
-	maxWaiting = 1000 // threads of the queue
-)
+const scrapeTime = 5 * time.Second
 
 // Collect implements [prometheus.Collector]. A database that does not answer gives no
 // values.
@@ -85,14 +82,10 @@ func (g *gauges) Collect(to chan<- prometheus.Metric) {
 	if err := g.collectSessions(ctx, gauge); err != nil {
 		g.Log.WarnContext(ctx, "metrics of sessions are missing", "err", err)
 	}
-	if list, err := g.Wakes.Waiting(ctx, maxWaiting); err != nil {
+	if since, err := g.Wakes.Oldest(ctx); err != nil {
 		g.Log.WarnContext(ctx, "metrics of the queue are missing", "err", err)
 	} else {
-		longest := time.Duration(0)
-		for _, w := range list {
-			longest = max(longest, g.Now().Sub(w.Since))
-		}
-		gauge(g.queue, longest.Seconds())
+		gauge(g.queue, g.age(since).Seconds())
 	}
 	for name, rest := range g.metrics.limits.lowest(g.Now()) {
 		gauge(g.limits, float64(rest), name)
@@ -117,13 +110,17 @@ func (g *gauges) collectSessions(ctx context.Context, gauge func(*prometheus.Des
 			gauge(g.sessions, float64(t.States[p]), string(p))
 		}
 	}
-	age := time.Duration(0)
-	if !t.Oldest.IsZero() {
-		age = max(0, g.Now().Sub(t.Oldest))
-	}
 	gauge(g.approvals, float64(t.Asked))
-	gauge(g.oldest, age.Seconds())
+	gauge(g.oldest, g.age(t.Oldest).Seconds())
 	return nil
+}
+
+// age returns the time since a point in time, 0 if that is zero or later than now.
+func (g *gauges) age(since time.Time) time.Duration {
+	if since.IsZero() {
+		return 0
+	}
+	return max(0, g.Now().Sub(since))
 }
 
 // sizes are the sizes of directories.

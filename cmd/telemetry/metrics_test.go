@@ -39,9 +39,7 @@ func (r rows) Tally(context.Context) (t store.Tally, err error) {
 
 type wakes struct{ store.Wakes }
 
-func (wakes) Waiting(context.Context, int) ([]store.Waiting, error) {
-	return []store.Waiting{{Since: noon.Add(-90 * time.Second)}, {Since: noon.Add(-time.Second)}}, nil
-}
+func (wakes) Oldest(context.Context) (time.Time, error) { return noon.Add(-90 * time.Second), nil }
 
 var noon = time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/spf13/viper"
 	"github.com/zricethezav/gitleaks/v8/config"
@@ -19,13 +20,21 @@ type Finding struct {
 	Line int    `json:"line"` // line in the text, starting at 1
 }
 
-// Scanner finds credentials with gitleaks' rules. NewScanner compiles all of them, so it
-// should be called once. A scanner reads a few megabytes per second, so scan only the
-// added lines of a diff. It is safe for concurrent use.
+// Scanner finds credentials with gitleaks' rules. A rule is compiled when a text first has
+// one of its keywords, and kept, so one scanner should serve all. A scanner reads a few
+// megabytes per second, so scan only the added lines of a diff. It is safe for concurrent
+// use.
 type Scanner struct {
-	rules    []config.Rule
+	rules    []rule
 	exempt   []*config.Allowlist
 	redactor *Redactor
+}
+
+// rule is one of gitleaks' rules. A text without its keywords, in lower case, has nothing
+// for it; without keywords it is for each text.
+type rule struct {
+	keywords []string
+	compiled func() (*config.Rule, error)
 }
 
 // NewScanner returns a scanner with gitleaks' rules, the given values, and the token
@@ -40,15 +49,29 @@ func NewScanner(values ...Value) (*Scanner, error) {
 	if err := v.Unmarshal(&raw); err != nil {
 		return nil, fmt.Errorf("decode scanner rules: %w", err)
 	}
-	cfg, err := raw.Translate()
+	rest := raw
+	rest.Rules = nil
+	cfg, err := rest.Translate()
 	if err != nil {
-		return nil, fmt.Errorf("compile scanner rules: %w", err)
+		return nil, fmt.Errorf("compile scanner exceptions: %w", err)
 	}
 	s := &Scanner{exempt: cfg.Allowlists, redactor: NewRedactor(values...)}
-	for _, r := range cfg.GetOrderedRules() {
-		if r.Regex != nil && r.Path == nil && len(r.RequiredRules) == 0 && !r.SkipReport {
-			s.rules = append(s.rules, r)
+	for i, r := range raw.Rules {
+		if r.Regex == "" || r.Path != "" || len(r.Required) > 0 || r.SkipReport {
+			continue
 		}
+		one := rule{compiled: sync.OnceValues(func() (*config.Rule, error) {
+			cfg, err := (&config.ViperConfig{Rules: raw.Rules[i : i+1]}).Translate()
+			if err != nil {
+				return nil, fmt.Errorf("compile scanner rule: %w", err)
+			}
+			r := cfg.Rules[r.ID]
+			return &r, nil
+		})}
+		for _, k := range r.Keywords {
+			one.keywords = append(one.keywords, strings.ToLower(k))
+		}
+		s.rules = append(s.rules, one)
 	}
 	return s, nil
 }
@@ -66,11 +89,14 @@ func (s *Scanner) hits(text string) []hit {
 		out = append(out, hit{sp, Finding{Rule: "known-secret", Text: "a known secret or a token of a well-known shape"}})
 	}
 	lower := strings.ToLower(text)
-	for i := range s.rules {
-		r := &s.rules[i]
-		if len(r.Keywords) > 0 &&
-			!slices.ContainsFunc(r.Keywords, func(k string) bool { return strings.Contains(lower, k) }) {
+	for _, one := range s.rules {
+		if len(one.keywords) > 0 &&
+			!slices.ContainsFunc(one.keywords, func(k string) bool { return strings.Contains(lower, k) }) {
 			continue
+		}
+		r, err := one.compiled()
+		if err != nil {
+			panic(err) // the rules are part of the program, and a test compiles all
 		}
 		for _, m := range r.Regex.FindAllStringSubmatchIndex(text, -1) {
 			if s.isCredential(r, text, m) {

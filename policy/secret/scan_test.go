@@ -2,6 +2,7 @@ package secret
 
 import (
 	"encoding/base64"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -14,6 +15,11 @@ func TestScanDiff(t *testing.T) {
 	}
 	if len(s.rules) < 150 {
 		t.Fatalf("only %d rules were read", len(s.rules))
+	}
+	for _, one := range s.rules { // no text may find one that does not compile
+		if r, err := one.compiled(); err != nil || r.Regex == nil {
+			t.Errorf("rule with the keywords %q: %v", one.keywords, err)
+		}
 	}
 	pat := "ghp_" + "x7Jq2LmN8vRt4WzK1pYc5BdF9hGs3AeUo6Qi"
 	for name, c := range map[string]struct {
@@ -51,11 +57,37 @@ func TestScanDiff(t *testing.T) {
 	}
 }
 
+// BenchmarkNewScanner makes a scanner and reads a text of four keywords, or compiles every
+// rule; live-MiB is the memory that the scanner keeps.
 func BenchmarkNewScanner(b *testing.B) {
-	for b.Loop() {
-		if _, err := NewScanner(); err != nil {
-			b.Fatal(err)
-		}
+	for _, every := range []bool{false, true} {
+		b.Run(map[bool]string{false: "text", true: "every"}[every], func(b *testing.B) {
+			var before, after runtime.MemStats
+			var kept *Scanner
+			for b.Loop() {
+				kept = nil
+				runtime.GC()
+				runtime.ReadMemStats(&before)
+				s, err := NewScanner()
+				if err != nil {
+					b.Fatal(err)
+				}
+				s.ScanDiff("key, token, secret, password := read()\n")
+				for _, one := range s.rules {
+					if !every {
+						break
+					}
+					if _, err := one.compiled(); err != nil {
+						b.Fatal(err)
+					}
+				}
+				kept = s
+			}
+			runtime.GC()
+			runtime.ReadMemStats(&after)
+			b.ReportMetric((float64(after.HeapAlloc)-float64(before.HeapAlloc))/(1<<20), "live-MiB")
+			runtime.KeepAlive(kept)
+		})
 	}
 }
 

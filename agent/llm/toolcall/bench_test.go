@@ -2,6 +2,7 @@ package toolcall
 
 import (
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -154,6 +155,7 @@ func BenchmarkHostile10MB(b *testing.B) {
 		b.Run(strings.ReplaceAll(name, " ", "_"), func(b *testing.B) {
 			b.SetBytes(int64(len(text)))
 			b.ReportAllocs()
+			defer reportProcessor(b, processor(b))
 			for b.Loop() {
 				p.Parse(text)
 			}
@@ -166,9 +168,27 @@ func BenchmarkParse4KB(b *testing.B) {
 	text := "I will write the file.\n\n<tool_call>{\"name\": \"write_file\", \"arguments\": {\"path\": \"a.go\", \"content\": \"" +
 		strings.Repeat(`func f() {\n\treturn \"x\"\n}\n`, 130) + "\"}}</tool_call>"
 	b.SetBytes(int64(len(text)))
+	defer reportProcessor(b, processor(b))
 	for b.Loop() {
 		p.Parse(text)
 	}
+}
+
+// processor returns the processor time of this process so far, which says more than the
+// clock on a machine with other work.
+func processor(b *testing.B) time.Duration {
+	b.Helper()
+	var used syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
+}
+
+// reportProcessor reports the processor time of an iteration, since began.
+func reportProcessor(b *testing.B, began time.Duration) {
+	b.Helper()
+	b.ReportMetric(float64(processor(b)-began)/float64(b.N), "cpu-ns/op")
 }
 
 func BenchmarkPartial4KB(b *testing.B) {

@@ -120,11 +120,14 @@ func (x *text) seek(sub string, i int) int {
 	return at
 }
 
+// maxGuesses is the maximum cost of wrong guesses in a long text, in bytes.
+const maxGuesses = 1 << 20
+
 // guess adds the cost of a wrong guess. Beyond a limit for the whole text, exhausted
 // reports true and no more guesses are made.
 func (x *text) guess(cost int) { x.spent += max(cost, 0) }
 
-func (x *text) exhausted() bool { return x.spent > 2*len(x.s)+1<<16 }
+func (x *text) exhausted() bool { return x.spent > min(2*len(x.s), maxGuesses)+1<<16 }
 
 func skipSpace(s string, i int) int {
 	for i < len(s) && (s[i] == ' ' || s[i] == '\n' || s[i] == '\t' || s[i] == '\r') {

@@ -1,6 +1,7 @@
 package sqlite_test
 
 import (
+	"context"
 	"database/sql"
 	"fmt"
 	"path/filepath"
@@ -8,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/bot/store/sqlite"
 )
@@ -26,15 +28,84 @@ func TestIndexes(t *testing.T) {
 		"SELECT doc FROM sessions s WHERE 1 = 1 AND s.requester = 'a' ORDER BY s.n DESC LIMIT 9",
 		"SELECT doc FROM sessions s WHERE 1 = 1 AND s.state IN ('a') ORDER BY s.n DESC LIMIT 9",
 		"SELECT state, COUNT(*) FROM sessions WHERE state IN ('a', 'b') GROUP BY state",
+		"SELECT doc FROM sessions s WHERE 1 = 1 AND s.thread = 'a' ORDER BY s.n DESC LIMIT 9",
+		"SELECT n FROM sessions WHERE pull <> 0 AND pull = 7 AND repo = 'a'",
+		"SELECT n FROM sessions WHERE branch <> '' AND branch = 'b' AND repo = 'a'",
 		"DELETE FROM intents WHERE session = 'a'",
+		// an index with the taken leases alone
+		"SELECT key FROM leases l WHERE (l.owner <> '' OR l.wanted = 1) AND (l.owner = '' OR l.until <= 5)",
 	} {
 		var id, parent, unused int
 		var plan string
 		must(t, db.QueryRowContext(t.Context(), "EXPLAIN QUERY PLAN "+stmt).Scan(&id, &parent, &unused, &plan))
-		if !strings.HasPrefix(plan, "SEARCH") {
+		if !strings.HasPrefix(plan, "SEARCH") && !strings.HasSuffix(plan, "leases_taken") {
 			t.Errorf("%s: %s", stmt, plan)
 		}
 	}
+}
+
+// BenchmarkOld does what a server does all the time, beside many sessions that ended long
+// ago: the same at each size.
+func BenchmarkOld(b *testing.B) {
+	for _, n := range []int{10_000, 1_000_000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			path := filepath.Join(b.TempDir(), "bot.db")
+			s := open(b, sqlite.Config{Path: path})
+			fillOld(b, path, n)
+			list := func(q store.Query, want int) func(context.Context) error {
+				return func(ctx context.Context) error {
+					got, err := s.Sessions.List(ctx, q)
+					if err == nil && len(got) != want {
+						err = fmt.Errorf("%d sessions, want %d", len(got), want)
+					}
+					return err
+				}
+			}
+			for _, c := range []struct {
+				name string
+				do   func(ctx context.Context) error
+			}{
+				{"sweep", func(ctx context.Context) error { _, err := s.Wakes.Waiting(ctx, 1000); return err }},
+				{"oldest", func(ctx context.Context) error { _, err := s.Wakes.Oldest(ctx); return err }},
+				{"tally", func(ctx context.Context) error { _, err := s.Sessions.Tally(ctx); return err }},
+				{"thread", func(ctx context.Context) error { _, err := s.Sessions.ByThread(ctx, "o/r7#7"); return err }},
+				{"list", list(store.Query{Limit: 50}, 50)},
+				{"page", list(store.Query{Limit: 50, Below: int64(n / 2)}, 50)},
+				{"repo", list(store.Query{Repo: "o/r7", Limit: 50}, 50)},
+				{"requester", list(store.Query{Requester: "kim3", Limit: 50}, 50)},
+				{"open", list(store.Query{States: []session.Phase{session.PhaseRunning, session.PhaseAwaitingAnswer}, Limit: 1000}, 50)},
+				{"today", list(store.Query{Requester: "kim3", Since: time.Now()}, 0)},
+				{"earlier", list(store.Query{Thread: "o/r7#7"}, 1)},
+				{"pull", list(store.Query{Repo: "o/r7", Pulls: []int{7, 8}, Branches: []string{"agent/57"}}, 2)},
+			} {
+				b.Run(c.name, func(b *testing.B) {
+					for b.Loop() {
+						must(b, c.do(b.Context()))
+					}
+				})
+			}
+		})
+	}
+}
+
+// fillOld adds sessions of 50 repositories that are over, but for 50, and their leases.
+func fillOld(b *testing.B, path string, n int) {
+	db, err := sql.Open("sqlite", path)
+	must(b, err)
+	for _, stmt := range []string{
+		`INSERT INTO sessions (id, thread, repo, requester, state, pull, branch, created, version, doc)
+			WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < ?)
+			SELECT 's' || i, 'o/r' || (i % 50) || '#' || i, 'o/r' || (i % 50), 'kim' || (i % 20), iif(i <= 50, 'awaiting answer', 'done'), i, 'agent/' || i, i, 1,
+			CAST('{"id":"s' || i || '","data":"` + strings.Repeat("eA==", 125) + `"}' AS BLOB) FROM c`,
+		`INSERT INTO leases (key, owner, epoch, until, not_before, attempts, wanted)
+			WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < ?) SELECT 's' || i, '', 2, i, 0, 0, 0 FROM c`,
+		`INSERT INTO leases (key, owner, epoch, until, not_before, attempts, wanted)
+			WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < ?) SELECT 'o/r' || (i % 50) || '#' || i, '', 2, i, 0, 0, 0 FROM c`,
+	} {
+		_, err := db.ExecContext(b.Context(), stmt, n)
+		must(b, err)
+	}
+	must(b, db.Close())
 }
 
 // BenchmarkDelete100 deletes 100 of 10,000 sessions with ten intents each, with the indexes

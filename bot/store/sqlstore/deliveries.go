@@ -177,6 +177,21 @@ func (s *wakes) Wake(ctx context.Context, thread string, urgency int, at time.Ti
 // Nudges implements [store.Wakes].
 func (s *wakes) Nudges() <-chan store.Waiting { return s.nudges }
 
+// waiting are the threads with work and without a worker, each perhaps in several rows.
+// The conditions on leases begin with that of the index leases_taken, which holds a few of
+// the leases of all sessions that ever were.
+const waiting = `WITH work (thread, priority, since) AS (
+		SELECT thread, MIN(priority), MIN(received) FROM deliveries WHERE done IS NULL GROUP BY thread
+		UNION ALL
+		SELECT COALESCE(s.thread, l.key), 3, l.until FROM leases l LEFT JOIN sessions s ON s.id = l.key
+		WHERE (l.owner <> '' OR l.wanted = 1) AND (l.owner = '' OR l.until <= ?)
+	), waiting AS (
+		SELECT w.thread, w.priority, w.since, COALESCE(l.epoch, 0) AS epoch
+		FROM work w LEFT JOIN leases l ON l.key = w.thread
+		WHERE l.key IS NULL OR (l.not_before <= ? AND (l.owner = '' OR l.until <= ?))
+	)
+	`
+
 // Waiting implements [store.Wakes].
 func (s *wakes) Waiting(ctx context.Context, limit int) ([]store.Waiting, error) {
 	now := micros(s.stamp())
@@ -190,21 +205,27 @@ func (s *wakes) Waiting(ctx context.Context, limit int) ([]store.Waiting, error)
 		w.Since = fromMicros(since)
 		out = append(out, w)
 		return nil
-	}, `WITH work (thread, priority, since) AS (
-			SELECT thread, MIN(priority), MIN(received) FROM deliveries WHERE done IS NULL GROUP BY thread
-			UNION ALL
-			SELECT COALESCE(s.thread, l.key), 3, l.until FROM leases l LEFT JOIN sessions s ON s.id = l.key
-			WHERE (l.owner <> '' AND l.until <= ?) OR (l.owner = '' AND l.wanted = 1)
-		)
-		SELECT w.thread, MIN(w.priority), MIN(w.since),
+	}, waiting+`SELECT w.thread, MIN(w.priority), MIN(w.since),
 			COALESCE((SELECT d.sender FROM deliveries d WHERE d.thread = w.thread AND d.done IS NULL
 				ORDER BY d.seq LIMIT 1), ''),
-			COALESCE(MAX(l.epoch), 0)
-		FROM work w LEFT JOIN leases l ON l.key = w.thread
-		WHERE l.key IS NULL OR (l.not_before <= ? AND (l.owner = '' OR l.until <= ?))
-		GROUP BY w.thread ORDER BY MIN(w.priority), MIN(w.since) LIMIT ?`, now, now, now, limit)
+			MAX(w.epoch)
+		FROM waiting w GROUP BY w.thread ORDER BY MIN(w.priority), MIN(w.since) LIMIT ?`, now, now, now, limit)
 	if err != nil {
 		return nil, fmt.Errorf("list waiting threads: %w", err)
 	}
 	return out, nil
+}
+
+// Oldest implements [store.Wakes].
+func (s *wakes) Oldest(ctx context.Context) (time.Time, error) {
+	now := micros(s.stamp())
+	var since sql.NullInt64
+	err := s.read().row(ctx, []any{&since}, waiting+`SELECT MIN(since) FROM waiting`, now, now, now)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("look for the oldest work: %w", err)
+	}
+	if !since.Valid {
+		return time.Time{}, nil
+	}
+	return fromMicros(since.Int64), nil
 }

@@ -183,6 +183,9 @@ func (s *sessions) List(ctx context.Context, by store.Query) ([]*store.Session, 
 	if by.Repo != "" {
 		add("s.repo = ?", by.Repo)
 	}
+	if by.Thread != "" {
+		add("s.thread = ?", by.Thread)
+	}
 	if by.Requester != "" {
 		add("s.requester = ?", by.Requester)
 	}
@@ -199,15 +202,15 @@ func (s *sessions) List(ctx context.Context, by store.Query) ([]*store.Session, 
 		}
 		add("s.state IN "+marks(1, len(states)), states...)
 	}
-	if len(by.Pulls)+len(by.Branches) > 0 { // each clause repeats the condition of its partial index
-		var either []string
-		for _, n := range by.Pulls {
-			either, args = append(either, "s.pull <> 0 AND s.pull = ?"), append(args, n)
-		}
-		for _, name := range by.Branches {
-			either, args = append(either, "s.branch <> '' AND s.branch = ?"), append(args, name)
-		}
-		add("(" + strings.Join(either, " OR ") + ")")
+	if len(by.Pulls)+len(by.Branches) > 0 {
+		clause, of := ofEither(by)
+		add(clause, of...)
+	}
+	if !by.Since.IsZero() {
+		newest := "SELECT s.n FROM sessions s WHERE " + strings.Join(where, " AND ") + " ORDER BY s.n DESC LIMIT ?"
+		where, args = []string{"s.n IN (" + newest + ")"}, append(args, store.MaxSince)
+		updated := fmt.Sprintf(s.Field, "updated")
+		add(fmt.Sprintf("SUBSTR(%s, 1, %d) >= ?", updated, len(second)), by.Since.UTC().Format(second))
 	}
 	if by.Limit <= 0 {
 		by.Limit = 100
@@ -222,6 +225,27 @@ func (s *sessions) List(ctx context.Context, by store.Query) ([]*store.Session, 
 		return nil, fmt.Errorf("list sessions: %w", err)
 	}
 	return out, nil
+}
+
+// ofEither returns the condition for the sessions of one of the pull requests or branches.
+// Each is a look into a partial index, of which it repeats the condition: the terms of an OR
+// would be tried with all sessions of the repository.
+func ofEither(by store.Query) (clause string, args []any) {
+	var either []string
+	add := func(column, none string, value any) {
+		stmt := "SELECT n FROM sessions WHERE " + column + " <> " + none + " AND " + column + " = ?"
+		if args = append(args, value); by.Repo != "" {
+			stmt, args = stmt+" AND repo = ?", append(args, by.Repo)
+		}
+		either = append(either, stmt)
+	}
+	for _, n := range by.Pulls {
+		add("pull", "0", n)
+	}
+	for _, name := range by.Branches {
+		add("branch", "''", name)
+	}
+	return "s.n IN (" + strings.Join(either, " UNION ALL ") + ")", args
 }
 
 // Tally implements [store.Sessions]. The states are counted in their index; documents are
@@ -250,10 +274,12 @@ func (s *sessions) Tally(ctx context.Context) (store.Tally, error) {
 	return t, nil
 }
 
-// tallyAsked counts the open requests. Times are compared as far as the seconds: that
-// many characters of them have the same form.
+// second is the form of stored times as far as the seconds: that many characters of all of
+// them have the same form and can be compared.
+const second = "2006-01-02T15:04:05"
+
+// tallyAsked counts the open requests.
 func (s *sessions) tallyAsked(ctx context.Context, t *store.Tally) error {
-	const second = "2006-01-02T15:04:05"
 	field := func(name string) string { return fmt.Sprintf(s.Field, name) }
 	at := field("asked_at")
 	stmt := fmt.Sprintf(`SELECT SUM(CASE WHEN at IS NULL THEN 1 ELSE CAST(asked AS BIGINT) END),

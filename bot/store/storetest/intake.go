@@ -243,6 +243,24 @@ func (e *env) wantWaiting(t *testing.T, when string, threads ...string) {
 	if diff := cmp.Diff(threads, e.waiting(t)); diff != "" {
 		t.Errorf("%s: waiting (-want +got):\n%s", when, diff)
 	}
+	oldest, err := e.Wakes.Oldest(t.Context())
+	must(t, err)
+	if want := e.oldest(t); !oldest.Equal(want) {
+		t.Errorf("%s: the oldest work is of %v, want %v", when, oldest, want)
+	}
+}
+
+// oldest returns the time of the work that has waited longest, by the list of all.
+func (e *env) oldest(t *testing.T) (oldest time.Time) {
+	t.Helper()
+	all, err := e.Wakes.Waiting(t.Context(), 100)
+	must(t, err)
+	for _, w := range all {
+		if oldest.IsZero() || w.Since.Before(oldest) {
+			oldest = w.Since
+		}
+	}
+	return oldest
 }
 
 func waitingThreads(t *testing.T, e *env) {

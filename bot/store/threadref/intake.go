@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -189,6 +190,17 @@ func (s wakes) Urgent(
 		return nil
 	})
 	return out, err
+}
+
+// Oldest implements [store.Wakes].
+func (s wakes) Oldest(ctx context.Context) (oldest time.Time, err error) {
+	all, err := s.Waiting(ctx, math.MaxInt)
+	for _, w := range all {
+		if oldest.IsZero() || w.Since.Before(oldest) {
+			oldest = w.Since
+		}
+	}
+	return oldest, err
 }
 
 // Waiting implements [store.Wakes].

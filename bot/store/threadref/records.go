@@ -135,9 +135,11 @@ func (s sessions) List(ctx context.Context, q store.Query) (out []*store.Session
 				return err
 			}
 			if len(q.Pulls)+len(q.Branches) > 0 && (row.Pull == 0 || !slices.Contains(q.Pulls, row.Pull)) && (row.Branch == "" || !slices.Contains(q.Branches, row.Branch)) ||
-				q.Repo != "" && row.Repo != q.Repo || q.Requester != "" && row.Requester != q.Requester ||
+				q.Repo != "" && row.Repo != q.Repo || q.Thread != "" && row.Thread != q.Thread ||
+				q.Requester != "" && row.Requester != q.Requester ||
 				len(q.States) > 0 && !slices.Contains(q.States, row.State) ||
-				!q.Before.IsZero() && !row.Created.Before(q.Before) || q.Below != 0 && row.Seq >= q.Below {
+				!q.Before.IsZero() && !row.Created.Before(q.Before) ||
+				row.Updated.Before(q.Since.Truncate(time.Second)) || q.Below != 0 && row.Seq >= q.Below {
 				continue
 			}
 			if out = append(out, row); len(out) == cmp.Or(q.Limit, 100) {
