@@ -21,7 +21,7 @@ LSP ?= $(CURDIR)/.lsp
 LSPPATH = $(LSP):$(LSP)/py/node_modules/.bin:$(LSP)/ts/node_modules/.bin:$(LSP)/vt/node_modules/.bin:$$PATH
 lsp: lsp-servers
 	PATH=$(LSPPATH) HANDRAIL_REQUIRE_ENGINES=lsp \
-	  $(GO) test ./agent/workspace/host -count=1 -run 'TestColdServers|TestRealFreshness' -bench BenchmarkDefinition -v $(QUIET)
+	  $(GO) test ./agent/workspace/host -count=1 -run 'TestColdServers|TestRealFreshness|TestMergedDeclarations' -bench BenchmarkDefinition -v $(QUIET)
 
 # The tests of the browser with Chromium (Debian's chromium-headless-shell) in a sandbox.
 browser:

@@ -22,7 +22,7 @@ type Servers struct {
 	Servers map[string]Server `yaml:"servers,omitempty" json:"servers,omitempty" jsonschema:"description=MCP servers by name. Those of a repository are proposals\\, each used after one approval."`
 	Hosts   []string          `yaml:"hosts,omitempty" json:"hosts,omitempty" jsonschema:"description=Only in the server's configuration: hosts of the URLs that repositories may propose\\, as workspace.hosts has them; empty is none." only:"server"`
 
-	Unfit []string `yaml:"-" json:"-"` // why entries of the repository's .mcp.json are not used, one line each
+	Unfit []string `yaml:"-" json:"-"` // why servers of the repository are not used, one line each
 }
 
 // Server is one MCP server: a program inside the workspace, or a URL that Handrail calls.
@@ -167,8 +167,8 @@ func mergeServers(server, repo Servers) Servers {
 	return out
 }
 
-// Proposing returns the configuration of a repository with its MCP servers marked as
-// proposals, and those of its .mcp.json added. data is that file; nil if there is none.
+// Proposing returns the configuration of a repository with its MCP servers and language servers
+// marked as proposals, and the MCP servers of its .mcp.json added. data is that file; nil if there is none.
 func (c Config) Proposing(data []byte) Config {
 	more, unfit := parseServers(data)
 	all := map[string]Server{}
@@ -184,6 +184,10 @@ func (c Config) Proposing(data []byte) Config {
 	}
 	c.MCP.Unfit = append(slices.Clone(c.MCP.Unfit), unfit...)
 	c.MCP.Hosts = nil // the operator's alone
+	c.LanguageServers = slices.Clone(c.LanguageServers)
+	for i := range c.LanguageServers {
+		c.LanguageServers[i].Proposed = true
+	}
 	if c.MCP.Servers = all; len(all) == 0 {
 		c.MCP.Servers = nil
 	}

@@ -95,9 +95,11 @@ func Merge(server, repo Config) Config {
 	out.LongRunningCommands = union(server.LongRunningCommands, repo.LongRunningCommands)
 	out.Tools = mergeTools(server.Tools, repo.Tools)
 	out.SetUp = mergeSetUp(server.SetUp, repo.SetUp)
-	out.LanguageServers = slices.Clone(server.LanguageServers) //control:language-servers-of-the-server
 	out.MCP = mergeServers(server.MCP, repo.MCP)
 	out.Repositories = mergeRepositories(server.Repositories, repo.Repositories)
+	var unfit []string
+	out.LanguageServers, unfit = mergeLanguageServers(server.LanguageServers, repo.LanguageServers)
+	out.MCP.Unfit = append(out.MCP.Unfit, unfit...)
 	return out
 }
 

@@ -15,28 +15,56 @@ type Running struct {
 	Tools               Tools    `yaml:"tools,omitempty" json:"tools,omitempty" jsonschema:"description=Rules for single tools\\, by name."`
 	SetUp               SetUp    `yaml:"setup,omitempty" json:"setup,omitzero"`
 
-	LanguageServers []LanguageServer `yaml:"language_servers,omitempty" json:"language_servers,omitempty" only:"server" jsonschema:"description=Language servers of workspaces besides the known ones\\, or in their place; in the server's policy only."`
+	LanguageServers []LanguageServer `yaml:"language_servers,omitempty" json:"language_servers,omitempty" jsonschema:"description=Language servers of workspaces besides the known ones\\, or in their place. Those of a repository are proposals\\, each used after one approval."`
 }
 
 // LanguageServer is a language server in workspaces. Without a command it is the known one of that
-// name, for other files.
+// name, for other files. Those of a repository are proposals: one is used only after an approval of
+// all that identifies it.
 type LanguageServer struct {
 	Name       string   `yaml:"name" json:"name" jsonschema:"required,minLength=1"`
 	Command    []string `yaml:"command,omitempty" json:"command,omitempty" jsonschema:"description=Program and arguments; it speaks over its standard input and output."`
 	Extensions []string `yaml:"extensions,omitempty" json:"extensions,omitempty" jsonschema:"description=Of its files\\, such as ex."`
+
+	Proposed bool `yaml:"-" json:"-"` // from a repository: used only after an approval
 }
 
 func (c Config) checkLanguageServers(p *problems) {
+	if len(c.LanguageServers) > maxServers {
+		p.add(fmt.Sprintf("at most %d servers", maxServers), "language_servers")
+	}
+	names := map[string]bool{}
 	for i, s := range c.LanguageServers {
 		switch {
 		case strings.TrimSpace(s.Name) == "":
 			p.add("a name is needed, such as elixir-ls", "language_servers", i, "name")
+		case names[s.Name]:
+			p.add(fmt.Sprintf("there is another server %q", s.Name), "language_servers", i, "name")
 		case len(s.Command) > 0 && strings.TrimSpace(s.Command[0]) == "":
 			p.add("the command has no program", "language_servers", i, "command")
 		case len(s.Command)+len(s.Extensions) == 0:
 			p.add("write its command or the extensions of its files", "language_servers", i)
 		}
+		names[s.Name] = true
 	}
+}
+
+// mergeLanguageServers adds the repository's proposals behind the servers of the server's file. A
+// repository cannot change one of those; unfit has a line for each that it tries to.
+func mergeLanguageServers(server, repo []LanguageServer) (out []LanguageServer, unfit []string) {
+	out = slices.Clone(server)
+	for _, s := range repo {
+		if slices.ContainsFunc(server, func(o LanguageServer) bool { return o.Name == s.Name }) { //control:language-server-name-is-taken
+			unfit = append(unfit, fmt.Sprintf(
+				"The language server %q of this repository is not used: the server's configuration has one of this name.",
+				s.Name,
+			))
+			continue
+		}
+		s.Proposed = true //control:language-servers-of-the-server
+		out = append(out, s)
+	}
+	return out, unfit
 }
 
 // SetUp configures the set-up, which runs once after approval in a workspace of its own.

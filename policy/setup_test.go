@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -79,13 +80,47 @@ func TestSetUpIsChecked(t *testing.T) {
 	}
 }
 
-// TestLanguageServers: the server alone names programs that begin by themselves.
+// TestLanguageServers: those of a repository are proposals, and change none of the server's.
 func TestLanguageServers(t *testing.T) {
-	mine, theirs := LanguageServer{Name: "mine", Command: []string{"a"}}, LanguageServer{Name: "theirs", Command: []string{"b"}}
-	got := Merge(Config{Running: Running{LanguageServers: []LanguageServer{mine}}},
-		Config{Running: Running{LanguageServers: []LanguageServer{theirs}}}).LanguageServers
-	if len(got) != 1 || got[0].Name != "mine" {
-		t.Errorf("in force are %+v", got)
+	of := func(text string) Config {
+		t.Helper()
+		c, err := ParseConfig("agent.yml", []byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	server := of("language_servers: [{name: mine, command: [a]}]")
+	repo := of("language_servers: [{name: mine, command: [evil]}, {name: theirs, command: [b], extensions: [ex]}]")
+	if err := repo.CheckRepository(); err != nil {
+		t.Error(err)
+	}
+	for name, repo := range map[string]Config{"as read": repo, "as of a commit": repo.Proposing(nil)} {
+		all := Merge(server, repo)
+		got := all.LanguageServers
+		if len(got) != 2 || got[0].Name != "mine" || got[0].Command[0] != "a" || got[0].Proposed || got[1].Name != "theirs" || !got[1].Proposed {
+			t.Errorf("%s, in force are %+v", name, got)
+		}
+		if len(all.MCP.Unfit) != 1 || !strings.Contains(all.MCP.Unfit[0], `language server "mine" of this repository is not used`) {
+			t.Errorf("%s, said %q", name, all.MCP.Unfit)
+		}
+	}
+	for _, s := range repo.Proposing(nil).LanguageServers {
+		if !s.Proposed {
+			t.Errorf("%s is none of a proposal", s.Name)
+		}
+	}
+	many := "language_servers: ["
+	for i := range 21 {
+		many += fmt.Sprintf("{name: s%d, command: [x]}, ", i)
+	}
+	for text, says := range map[string]string{
+		many + "]": "at most 20 servers",
+		"language_servers: [{name: a, command: [x]}, {name: a, command: [y]}]": `there is another server "a"`,
+	} {
+		if _, err := ParseConfig("agent.yml", []byte(text)); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%s: %v", text, err)
+		}
 	}
 }
 

@@ -55,6 +55,7 @@ type Client struct {
 	work sync.WaitGroup // answers to requests of the server
 	enc  encoding
 	caps capabilities
+	vers string
 
 	// order keeps the notifications about documents in the order of their versions. It is held
 	// while a notification is written, mu is not: a server may write before it reads.
@@ -131,6 +132,9 @@ func (c *Client) greet(ctx context.Context) error {
 	folder := map[string]any{"uri": uriOf(c.cfg.Root), "name": filepath.Base(c.cfg.Root)}
 	var res struct {
 		Capabilities capabilities `json:"capabilities"`
+		ServerInfo   struct {
+			Version string `json:"version"`
+		} `json:"serverInfo"`
 	}
 	err := c.rpc.Call(ctx, "initialize", map[string]any{
 		"processId":             os.Getpid(),
@@ -142,7 +146,7 @@ func (c *Client) greet(ctx context.Context) error {
 	if err != nil {
 		return silence(ctx, err)
 	}
-	c.caps = res.Capabilities
+	c.caps, c.vers = res.Capabilities, versionOf(res.ServerInfo.Version)
 	if !slices.Contains(c.caps.ExecuteCommandProvider.Commands, c.cfg.Server.TSServer) {
 		c.cfg.Server.TSServer = ""
 	}
@@ -157,6 +161,22 @@ func (c *Client) greet(ctx context.Context) error {
 	}
 	return c.rpc.Notify(ctx, "workspace/didChangeConfiguration", map[string]any{"settings": c.cfg.Server.Settings})
 }
+
+// maxVersion is the maximum size in bytes of a version.
+const maxVersion = 60
+
+// versionOf returns a version as a server names it. gopls names that of each of its modules.
+func versionOf(text string) string {
+	var built struct{ Main struct{ Version string } }
+	if json.Unmarshal([]byte(text), &built) == nil && built.Main.Version != "" {
+		text = built.Main.Version
+	}
+	line, _, _ := strings.Cut(text, "\n")
+	return strings.ToValidUTF8(line[:min(len(line), maxVersion)], "")
+}
+
+// Version returns the version that the server named, "" if it named none.
+func (c *Client) Version() string { return c.vers }
 
 // offered are the abilities of this client.
 var offered = json.RawMessage(`{"general":{"positionEncodings":["utf-8","utf-16"]},

@@ -18,10 +18,17 @@ type Server struct {
 	// TSServer is the server's command that passes a request on to tsserver; "" means that it has
 	// none. Such a server names no version of a text in its diagnostics, so that tsserver is asked.
 	TSServer string `json:"tsserver,omitempty"`
+	Install  string `json:"install,omitempty"` // command that installs it, or the place where it is found
 }
 
 // Serves reports whether the server is for files of this name.
 func (s Server) Serves(name string) bool { return s.language(name) != "" }
+
+// Bundled reports whether the server can be installed into a directory of its own, by a command that
+// takes it from npm_config_prefix or GOBIN.
+func (s Server) Bundled() bool {
+	return strings.HasPrefix(s.Install, "npm install -g ") || strings.HasPrefix(s.Install, "go install ")
+}
 
 func extensions(language string, exts ...string) map[string]string {
 	out := map[string]string{}
@@ -50,41 +57,50 @@ func Known() []Server {
 		{
 			Name: "gopls", Argv: []string{"gopls"}, Languages: extensions("go", ".go"), Roots: []string{"go.work", "go.mod"},
 			Options: json.RawMessage(`{"pullDiagnostics":true}`), Env: []string{"GOPROXY=off", "GOTOOLCHAIN=local"},
+			Install: "go install golang.org/x/tools/gopls@latest",
 		},
 		{
 			Name: "basedpyright", Argv: []string{"basedpyright-langserver", "--stdio"}, Languages: python, Roots: pythonRoots,
 			Settings: pythonSettings,
+			Install:  "npm install -g basedpyright",
 		},
 		{
 			Name: "pyright", Argv: []string{"pyright-langserver", "--stdio"}, Languages: python, Roots: pythonRoots,
 			Settings: pythonSettings,
+			Install:  "npm install -g pyright",
 		},
 		{
 			Name: "typescript-language-server", Argv: []string{"typescript-language-server", "--stdio"}, Languages: script,
 			Roots: scriptRoots, TSServer: tsserver,
+			Install: "npm install -g typescript-language-server typescript",
 		},
 		{Name: "vtsls", Argv: []string{"vtsls", "--stdio"}, Languages: script, Roots: scriptRoots, TSServer: tsserver},
 		{
 			Name: "clangd", Argv: []string{"clangd", "--background-index=false"}, Languages: clang,
-			Roots: []string{"compile_commands.json", "compile_flags.txt"},
+			Roots:   []string{"compile_commands.json", "compile_flags.txt"},
+			Install: "the package clangd of the distribution",
 		},
 		{
 			Name: "rust-analyzer", Argv: []string{"rust-analyzer"}, Languages: extensions("rust", ".rs"),
 			Roots:   []string{"Cargo.toml"},
 			Options: json.RawMessage(`{"cachePriming":{"enable":false},"cargo":{"autoreload":false}}`),
 			Env:     []string{"CARGO_NET_OFFLINE=true"},
+			Install: "rustup component add rust-analyzer",
 		},
 		{
 			Name: "jdtls", Argv: []string{"jdtls", "-data", "/tmp/jdtls"}, Languages: extensions("java", ".java"),
-			Roots: []string{"pom.xml", "build.gradle", "build.gradle.kts"},
+			Roots:   []string{"pom.xml", "build.gradle", "build.gradle.kts"},
+			Install: "a release of eclipse.jdt.ls, with Java 21",
 		},
 		{
 			Name: "bash-language-server", Argv: []string{"bash-language-server", "start"},
 			Languages: extensions("shellscript", ".sh", ".bash"),
+			Install:   "npm install -g bash-language-server",
 		},
 		{
 			Name: "yaml-language-server", Argv: []string{"yaml-language-server", "--stdio"},
 			Languages: extensions("yaml", ".yaml", ".yml"),
+			Install:   "npm install -g yaml-language-server",
 		},
 	}
 }

@@ -24,9 +24,15 @@ type ServerTool struct {
 // proposes. No model can call it.
 const ProposedServer = "mcp_server"
 
+// ProposedLanguageServer is the tool name in a request to use a language server that a
+// repository proposes. No model can call it.
+const ProposedLanguageServer = "language_server"
+
 // OfRepository reports whether a repository asks, not a call of the model: its approval
 // holds for all sessions, and is bound to its digest alone.
-func (a Asked) OfRepository() bool { return a.Tool == SetUpTool || a.Tool == ProposedServer }
+func (a Asked) OfRepository() bool {
+	return a.Tool == SetUpTool || a.Tool == ProposedServer || a.Tool == ProposedLanguageServer
+}
 
 // Server returns the recorded server with a name, or nil.
 func (s *State) Server(name string) *Server {

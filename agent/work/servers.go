@@ -19,16 +19,17 @@ import (
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
-// server is an MCP server that a session may use.
+// server is an MCP server or a language server that a session may use.
 type server struct {
 	policy.Server
 	name string
-	key  string // identifies all that is approved, besides the tools
+	lang *policy.LanguageServer // nil for an MCP server
+	key  string                 // identifies all that is approved, besides the tools
 	by   session.Resolved
 }
 
-// serving is the choice of the MCP servers at the start of a run. Those of the operator
-// are used; a repository's only after an approval.
+// serving is the choice of the servers at the start of a run. Those of the operator are
+// used; a repository's only after an approval.
 type serving struct {
 	*settingUp
 	image    string   // name of the workspace's image
@@ -48,11 +49,19 @@ func (e *Engine) servers(
 	r.set.repo = cmp.Or(r.set.repo, j.Task.Clone.Path, j.Name)
 	r.image = cmp.Or(j.image.Name, e.cfg.Rules.Workspace.Image)
 	m, err := policy.ParseMode(at.ModeName())
-	if err != nil || !m.Allows(policy.MCP) || len(e.cfg.Rules.MCP.Servers)+len(r.unused) == 0 {
-		r.unused = nil
+	if err != nil {
 		return r, nil, nil, err
 	}
-	if engine, ok := e.cfg.Workspace.(workspace.Identified); ok && r.hasProposals() {
+	calls := m.Allows(policy.MCP)
+	if !calls {
+		r.unused = nil
+	}
+	unfit, offers := r.unused, r.offers(calls)
+	if len(offers)+len(unfit) == 0 {
+		return r, nil, nil, nil
+	}
+	if engine, ok := e.cfg.Workspace.(workspace.Identified); ok &&
+		slices.ContainsFunc(offers, func(s server) bool { return s.Proposed }) {
 		r.programs, err = engine.Programs(
 			ctx,
 			workspace.Spec{Image: r.image, Pull: e.cfg.Rules.Pulls(r.image), Tell: j.OnSetup},
@@ -64,9 +73,8 @@ func (e *Engine) servers(
 	for {
 		var ask []server
 		var asked []session.Asked
-		use, r.unused = nil, slices.Clone(e.cfg.Rules.MCP.Unfit)
-		for _, name := range slices.Sorted(maps.Keys(e.cfg.Rules.MCP.Servers)) {
-			s := server{Server: e.cfg.Rules.MCP.Servers[name], name: name}
+		use, r.unused = nil, slices.Clone(unfit)
+		for _, s := range offers {
 			s.key = contentID([]byte(r.facts(s)))
 			now, q, err := r.judge(ctx, &s)
 			if err != nil {
@@ -78,7 +86,9 @@ func (e *Engine) servers(
 			case waiting:
 				asked = append(asked, q.Asked)
 			case unasked:
-				ask = append(ask, s)
+				if calls {
+					ask = append(ask, s)
+				}
 			}
 		}
 		switch {
@@ -97,13 +107,16 @@ func (e *Engine) servers(
 	}
 }
 
-func (r *serving) hasProposals() bool {
-	for _, s := range r.cfg.Rules.MCP.Servers {
-		if s.Proposed {
-			return true
+// offers returns the servers to choose from: the MCP servers if the mode has their calls, and
+// the language servers that the repository proposes. In a mode without calls these are used if
+// they are approved, and not asked about.
+func (r *serving) offers(calls bool) (list []server) {
+	for _, name := range slices.Sorted(maps.Keys(r.cfg.Rules.MCP.Servers)) {
+		if calls {
+			list = append(list, server{Server: r.cfg.Rules.MCP.Servers[name], name: name})
 		}
 	}
-	return false
+	return append(list, proposedLanguageServers(r.cfg.Rules)...)
 }
 
 // standing is where a server stands with the approvers.
@@ -116,10 +129,10 @@ const (
 	unasked
 )
 
-func (r *serving) leave(name, why string) {
+func (r *serving) leave(what, why string) {
 	r.unused = append(
 		r.unused,
-		fmt.Sprintf("The MCP server %s is not used: %s.", untrusted.EscapeLine(name), strings.TrimRight(why, ".")),
+		fmt.Sprintf("The %s is not used: %s.", what, strings.TrimRight(why, ".")),
 	)
 }
 
@@ -137,7 +150,7 @@ func (r *serving) judge(ctx context.Context, s *server) (now standing, q *sessio
 		why = "its host is not on mcp.hosts of the server's configuration"
 	}
 	if why != "" {
-		r.leave(s.name, why)
+		r.leave(s.title(), why)
 		return refused, nil, nil
 	}
 	digest := r.action(*s, nil).Digest()
@@ -149,7 +162,7 @@ func (r *serving) judge(ctx context.Context, s *server) (now standing, q *sessio
 		s.by = said
 		return usable, nil, nil
 	case known:
-		r.leave(s.name, refusalWords(said))
+		r.leave(s.title(), refusalWords(said))
 		return refused, nil, nil
 	}
 	q = r.requestFor(digest)
@@ -159,7 +172,7 @@ func (r *serving) judge(ctx context.Context, s *server) (now standing, q *sessio
 	case q.Approval.IsPending():
 		return waiting, q, nil
 	case !q.Approval.IsApproved():
-		return refused, nil, r.keepRefusal(ctx, s.name, q)
+		return refused, nil, r.keepRefusal(ctx, s, q)
 	}
 	ok, err := r.confirm(ctx, q)
 	if !ok || err != nil {
@@ -172,7 +185,7 @@ func (r *serving) judge(ctx context.Context, s *server) (now standing, q *sessio
 // requestFor returns the newest request with a digest; nil if it is stale or withdrawn.
 func (r *serving) requestFor(digest string) *session.Request {
 	for _, q := range slices.Backward(r.at.Requests) {
-		if q.Tool == session.ProposedServer && q.Digest == digest { //control:mcp-yes-is-for-the-digest
+		if q.OfRepository() && q.Digest == digest { //control:mcp-yes-is-for-the-digest
 			if s := q.Approval.State; s == policy.Stale || s == policy.Withdrawn {
 				return nil
 			}
@@ -183,11 +196,11 @@ func (r *serving) requestFor(digest string) *session.Request {
 }
 
 // keepRefusal notes that a server is not used. A user's denial holds for all sessions.
-func (r *serving) keepRefusal(ctx context.Context, name string, q *session.Request) error {
+func (r *serving) keepRefusal(ctx context.Context, s *server, q *session.Request) error {
 	if q.Answer == nil {
 		return nil
 	}
-	r.leave(name, refusalWords(*q.Answer))
+	r.leave(s.title(), refusalWords(*q.Answer))
 	if q.Answer.Verdict == policy.Denied && q.Answer.By != "" {
 		return r.cfg.SetUps.Answers.Keep(ctx, r.set.repo, q.Digest, *q.Answer)
 	}
@@ -207,13 +220,16 @@ func (r *serving) busyElsewhere() bool {
 
 // facts returns all that identifies a server besides its tools.
 func (r *serving) facts(s server) string {
+	if s.lang != nil {
+		return r.languageFacts(s)
+	}
 	var env []string
 	for _, name := range slices.Sorted(maps.Keys(s.Env)) {
 		env = append(env, name+"="+s.Env[name])
 	}
 	where := []string{s.URL}
 	if s.URL == "" {
-		where = []string{r.cfg.Workspace.Name(), r.programs, r.image, networkOf(r.cfg.Rules.Workspace)}
+		where = r.place()
 	}
 	//control:mcp-digest
 	return fmt.Sprintf(
@@ -230,12 +246,17 @@ func (r *serving) facts(s server) string {
 	)
 }
 
+// place returns all that identifies the workspace in which a program runs.
+func (r *serving) place() []string {
+	return []string{r.cfg.Workspace.Name(), r.programs, r.image, networkOf(r.cfg.Rules.Workspace)}
+}
+
 // action returns the use of a server as it is approved. list has its tools if they
 // changed since an approval; nil if they are not known yet.
 func (r *serving) action(s server, list *session.Server) policy.Action {
 	a := policy.Action{
 		Kind:    policy.Execute,
-		Tool:    session.ProposedServer,
+		Tool:    s.tool(),
 		Command: strings.Join(append([]string{s.Command}, s.Args...), " "),
 		Subject: s.key,
 	}
@@ -248,6 +269,9 @@ func (r *serving) action(s server, list *session.Server) policy.Action {
 
 // display shows a server as it is approved.
 func (r *serving) display(s server, list *session.Server) string {
+	if s.lang != nil {
+		return r.languageDisplay(s)
+	}
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	line("server: %s", s.name)
@@ -271,12 +295,7 @@ func (r *serving) display(s server, list *session.Server) string {
 	if s.URL != "" {
 		line("\n# Handrail calls it, without a token")
 	} else {
-		image := ""
-		if r.cfg.Workspace.Name() == "docker" {
-			image = ", image " + untrusted.EscapeLine(cmp.Or(r.image, workspace.DefaultImage))
-		}
-		network := networkOf(r.cfg.Rules.Workspace)
-		line("\n# it runs in the workspace: %s%s, network: %s", r.cfg.Workspace.Name(), image, network)
+		line("\n# %s", r.placeWords())
 	}
 	line("# each call of its tools is asked about by itself")
 	if list == nil {
@@ -286,6 +305,16 @@ func (r *serving) display(s server, list *session.Server) string {
 	line("# its tools are no longer those that were approved; asked again when they change\n")
 	b.WriteString(toolLines(list))
 	return b.String()
+}
+
+// placeWords says where a program runs.
+func (r *serving) placeWords() string {
+	image := ""
+	if r.cfg.Workspace.Name() == "docker" {
+		image = ", image " + untrusted.EscapeLine(cmp.Or(r.image, workspace.DefaultImage))
+	}
+	network := networkOf(r.cfg.Rules.Workspace)
+	return fmt.Sprintf("it runs in the workspace: %s%s, network: %s", r.cfg.Workspace.Name(), image, network)
 }
 
 // maxToolLines is the maximum size in bytes of the tools in a request.
@@ -338,7 +367,7 @@ func (r *serving) request(s server, list *session.Server) (events []*session.Eve
 		Call:     "server-" + act.Digest()[:16],
 		Digest:   act.Digest(),
 		Severity: policy.High.String(),
-		Tool:     session.ProposedServer,
+		Tool:     s.tool(),
 		Server:   s.name,
 		Display:  act.Display,
 		Reasons:  []string{"it is a program of others, which this repository proposes"},
@@ -350,7 +379,7 @@ func (r *serving) request(s server, list *session.Server) (events []*session.Eve
 		a.Deadline = time.Now().Add(t).UTC()
 	}
 	for _, q := range r.at.Requests {
-		if q.Tool == session.ProposedServer && q.Server == s.name &&
+		if q.Tool == s.tool() && q.Server == s.name &&
 			(q.Approval.IsPending() || q.Approval.IsApproved()) {
 			events = append(
 				events,
@@ -367,7 +396,7 @@ func (r *serving) request(s server, list *session.Server) (events []*session.Eve
 		Kind:     policy.Execute,
 		Verdict:  policy.Ask,
 		Severity: a.Severity,
-		Rule:     "mcp",
+		Rule:     s.rule(),
 		Reasons:  a.Reasons,
 		Digest:   a.Digest,
 	}
@@ -415,6 +444,10 @@ func (r *serving) connect(
 	ws place,
 	use []server,
 ) (hub *mcp.Hub, waits *session.Outcome, err error) {
+	if err := r.spend(ctx, use); err != nil {
+		return nil, nil, err
+	}
+	use = slices.DeleteFunc(slices.Clone(use), func(s server) bool { return s.lang != nil })
 	var list []mcp.Server
 	for _, s := range use {
 		one := mcp.Server{
@@ -466,7 +499,7 @@ func (r *serving) freeze(ctx context.Context, hub *mcp.Hub, use []server) (waits
 			return nil, err
 		}
 		if got.Down != "" {
-			r.leave(s.name, got.Down)
+			r.leave(s.title(), got.Down)
 			continue
 		}
 		got.Key = s.key
@@ -556,12 +589,12 @@ func (r *serving) samePinned(
 		return false, nil, err
 	}
 	if known {
-		r.leave(s.name, refusalWords(old))
+		r.leave(s.title(), refusalWords(old))
 		return false, nil, nil
 	}
 	if q = r.requestFor(digest); q == nil {
 		if r.busyElsewhere() {
-			r.leave(s.name, "its tools changed since it was approved")
+			r.leave(s.title(), "its tools changed since it was approved")
 			return false, nil, nil
 		}
 		if err := r.record(ctx, r.request(s, got)...); err != nil {
@@ -573,7 +606,7 @@ func (r *serving) samePinned(
 	case q.Approval.IsPending():
 		return false, q, nil
 	case !q.Approval.IsApproved():
-		return false, nil, r.keepRefusal(ctx, s.name, q)
+		return false, nil, r.keepRefusal(ctx, &s, q)
 	}
 	if r.j.Confirm != nil {
 		why, err := r.j.Confirm(ctx, q.Asked, *q.Answer)
@@ -581,7 +614,7 @@ func (r *serving) samePinned(
 			return false, nil, fmt.Errorf("check approval %s again: %w", q.ID, err)
 		}
 		if why != "" {
-			r.leave(s.name, why)
+			r.leave(s.title(), why)
 			return false, nil, r.record(
 				ctx,
 				session.NewEvent(

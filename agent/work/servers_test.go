@@ -1,6 +1,7 @@
 package work
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -279,6 +280,95 @@ func TestOperatorsServers(t *testing.T) {
 type unwalled struct{ copies }
 
 func (unwalled) Name() string { return "local" }
+
+// TestProposedLanguageServer: a repository's language server is used only after a yes, which holds
+// for all sessions until anything about it changes. A mode that only reads does not ask.
+func TestProposedLanguageServer(t *testing.T) {
+	s := newSetUpTrial(t)
+	s.base = s.commit(map[string]string{"a.ex": "x\n"})
+	one := policy.LanguageServer{Name: "elixir", Command: []string{"sh", "lsp.sh"}, Extensions: []string{"ex"}, Proposed: true}
+	set := func(list ...policy.LanguageServer) { s.rules.LanguageServers = list }
+	set(policy.LanguageServer{Name: "mine", Command: []string{"sh"}, Extensions: []string{"mine"}}, one)
+	used := func(j Job) (out []string, at *session.State, waits *session.Outcome) {
+		t.Helper()
+		at, err := stateOf(t.Context(), j.Log, j.Task)
+		if err != nil {
+			t.Fatal(err)
+		}
+		serves, use, waits, err := s.engine().servers(t.Context(), j, at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if waits == nil {
+			hub, _, err := serves.connect(t.Context(), place{}, use)
+			if err != nil || len(hub.Servers()) != 0 {
+				t.Fatalf("%+v, %v", hub.Servers(), err)
+			}
+		}
+		for _, l := range languageServers(s.rules, use) {
+			out = append(out, l.Name+" "+strings.Join(l.Command, " "))
+		}
+		if at, err = stateOf(t.Context(), j.Log, j.Task); err != nil {
+			t.Fatal(err)
+		}
+		return out, at, waits
+	}
+	reads := s.job()
+	reads.Task.Mode = "plan"
+	if got, _, waits := used(reads); !slices.Equal(got, []string{"mine sh"}) || waits != nil || len(s.people.asked) != 0 {
+		t.Errorf("in plan mode: %q, %+v, %d asked", got, waits, len(s.people.asked))
+	}
+	j := s.job()
+	j.Approver = nil
+	if got, at, waits := used(j); waits == nil || waits.Status != session.StatusAwaitingApproval || len(at.Open()) != 1 || len(got) != 1 {
+		t.Fatalf("unasked: %q, %+v", got, waits)
+	}
+	j.Approver = s.people
+	both := []string{"mine sh", "elixir sh lsp.sh"}
+	if got, at, waits := used(j); waits != nil || !slices.Equal(got, both) || len(at.Granted()) != 0 || len(at.Open()) != 0 {
+		t.Fatalf("after a yes: %q, %+v", got, waits)
+	}
+	a := s.people.asked[0]
+	if a.Tool != session.ProposedLanguageServer || a.Server != "elixir" || a.Severity != "high" || !a.OfRepository() {
+		t.Errorf("asked %+v", a)
+	}
+	const shown = "language server: elixir\ncommand: sh lsp.sh\nfiles: ex\n\n# it runs in the workspace: copies, network: none\n"
+	if !strings.HasPrefix(a.Display, shown) {
+		t.Errorf("shown is\n%s", a.Display)
+	}
+	for _, mode := range []string{"", "plan"} {
+		next := s.job()
+		next.Task.Mode = cmp.Or(mode, next.Task.Mode)
+		if got, _, _ := used(next); !slices.Equal(got, both) || len(s.people.asked) != 1 {
+			t.Errorf("the next session %q: %q, %d asked", mode, got, len(s.people.asked))
+		}
+	}
+	s.people.says = policy.Denied
+	for name, change := range map[string]func(*policy.LanguageServer){
+		"the command":    func(l *policy.LanguageServer) { l.Command = []string{"sh", "other.sh"} },
+		"the extensions": func(l *policy.LanguageServer) { l.Extensions = []string{"ex", "go"} },
+		"the network":    func(*policy.LanguageServer) { s.rules.Workspace = policy.Workspace{Network: "open"} },
+	} {
+		changed := one
+		change(&changed)
+		set(changed)
+		before := len(s.people.asked)
+		for range 2 {
+			got, at, _ := used(s.job())
+			if len(got) != 0 || len(s.people.asked) != before+1 || !strings.Contains(unusedIn(at), "The language server elixir is not used: kim denied it") {
+				t.Errorf("with %s changed: %q, %d more were asked: %s", name, got, len(s.people.asked)-before, unusedIn(at))
+			}
+		}
+		s.rules.Workspace = policy.Workspace{}
+	}
+	set(one)
+	e := s.engine()
+	e.cfg.Workspace = unwalled{}
+	serves, use, _, err := e.servers(t.Context(), s.job(), &session.State{Task: s.job().Task})
+	if err != nil || len(use) != 0 || !strings.Contains(strings.Join(serves.unused, ""), "The language server elixir is not used: this workspace has no wall") {
+		t.Errorf("without a wall: %v, %q, %v", use, serves.unused, err)
+	}
+}
 
 // TestServersInTheLog: definitions lose the server's secrets before they are recorded.
 func TestServersInTheLog(t *testing.T) {

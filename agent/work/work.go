@@ -175,9 +175,11 @@ type Job struct {
 	Equip        func(*agent.Config) // adds parts specific to this job, such as thread tools; may be nil
 	Inbox        func(context.Context) error
 	Shown
-	image  session.Image // set once it is known
-	caches string        // directory to receive the workspace's caches; "" discards them
-	Shares agent.Shares  // may be nil
+	image session.Image // set once it is known
+	// languages are the configured language servers, set once they are chosen.
+	languages []workspace.LanguageServer
+	caches    string       // directory to receive the workspace's caches; "" discards them
+	Shares    agent.Shares // may be nil
 	// Seat waits until the named model has a slot for this run; nil disables waiting.
 	Seat    func(ctx context.Context, model string) error
 	Onto    string // target branch; "" means the default branch
@@ -264,6 +266,7 @@ func (e *Engine) runOnce(ctx context.Context, j Job) (out session.Outcome, err e
 	if waits != nil {
 		return *waits, nil
 	}
+	j.languages = languageServers(e.cfg.Rules, use)
 	if j.Seat != nil && at.Rest == nil { // before the workspace exists and the time limit starts
 		if err := j.Seat(ctx, at.ModelName()); err != nil {
 			return out, fmt.Errorf("wait for the model: %w", err)
@@ -377,11 +380,7 @@ func (e *Engine) need(ctx context.Context, ws place, j Job, at *session.State) (
 	if err != nil {
 		return Need{}, err
 	}
-	var servers []workspace.LanguageServer
-	for _, s := range e.cfg.Rules.LanguageServers {
-		servers = append(servers, workspace.LanguageServer(s))
-	}
-	languages, err := ws.Languages(ctx, servers)
+	languages, err := ws.Languages(ctx, j.languages)
 	if err != nil {
 		return Need{}, err
 	}

@@ -27,6 +27,19 @@ type Language struct {
 	Extensions []string `json:"extensions"`
 }
 
+// ServerState is the state of a language server that has files in the workspace. Without an
+// installed one, it is the first that could be.
+type ServerState struct {
+	Server     string        `json:"server"`
+	Extensions []string      `json:"extensions"`
+	Files      int           `json:"files"`
+	Installed  bool          `json:"installed"`
+	Version    string        `json:"version,omitempty"` // as the server names it
+	Start      time.Duration `json:"start,omitempty"`   // time that it took to start
+	Why        string        `json:"why,omitempty"`     // why it does not start; "" if it does
+	Install    string        `json:"install,omitempty"` // command that installs it
+}
+
 // CodeAsk is a kind of question about code.
 type CodeAsk string
 
@@ -130,6 +143,14 @@ type Problem struct {
 func (w *Workspace) Languages(ctx context.Context, configured []LanguageServer) ([]Language, error) {
 	var out []Language
 	err := w.call(ctx, MethodLanguages, configured, &out)
+	return out, err
+}
+
+// Servers starts the language servers of the files here, and reports how they are. [Workspace.Languages]
+// has told the tool host about the configured ones.
+func (w *Workspace) Servers(ctx context.Context) ([]ServerState, error) {
+	var out []ServerState
+	err := w.call(ctx, MethodServers, nil, &out)
 	return out, err
 }
 

@@ -45,6 +45,7 @@ const (
 	MethodDown     = "down"
 
 	MethodLanguages = "languages"
+	MethodServers   = "servers"
 	MethodCode      = "code"
 	MethodProblems  = "problems"
 	MethodChromium  = "chromium"

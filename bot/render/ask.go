@@ -36,6 +36,9 @@ func approval(a session.Asked, requester string, brief bool) string {
 	case a.Tool == session.ProposedServer:
 		who, what, lang = "the repository", "use the MCP server "+code(a.Server)+", in all sessions", "text"
 		approved, denied = "allows it for all sessions, until it changes", "for all sessions until it changes"
+	case a.Tool == session.ProposedLanguageServer:
+		who, what, lang = "the repository", "use the language server "+code(a.Server)+", in all sessions", "text"
+		approved, denied = "allows it for all sessions, until it changes", "for all sessions until it changes"
 	case a.Server != "":
 		what, lang = "use the MCP server "+code(a.Server), "text"
 	case strings.HasPrefix(a.Display, a.Tool+" {"): // it is shown as the call that it is

@@ -221,6 +221,8 @@ func purposeOf(a session.Asked) string {
 		return "the repository wants to run its set-up, once for all sessions"
 	case a.Tool == session.ProposedServer:
 		return "the repository wants to use the MCP server " + untrusted.EscapeLine(a.Server) + ", in all sessions"
+	case a.Tool == session.ProposedLanguageServer:
+		return "the repository wants to use the language server " + untrusted.EscapeLine(a.Server) + ", in all sessions"
 	case a.Server != "":
 		return "the agent wants to use the MCP server " + untrusted.EscapeLine(a.Server)
 	case a.Tool == session.GuestAction && strings.HasPrefix(a.Display, session.GuestOther):

@@ -129,7 +129,9 @@ func (s *Server) handle(ctx context.Context, r *jsonrpc2.Request) {
 	case "initialize":
 		s.root = pathOf(p.RootURI)
 		s.look()
-		_ = s.conn.Reply(ctx, r.ID, map[string]any{"capabilities": s.capabilities()})
+		_ = s.conn.Reply(ctx, r.ID, map[string]any{
+			"capabilities": s.capabilities(), "serverInfo": map[string]any{"name": "fake", "version": "1.2.3"},
+		})
 	case "initialized":
 		s.begin(ctx)
 	case "textDocument/didOpen":

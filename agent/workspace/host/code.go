@@ -226,7 +226,20 @@ func (x *question) references(ctx context.Context, p lsp.Position) error {
 		ask = lsp.Declared
 	}
 	x.out.Name = x.nameAt(p)
-	find := func() ([]lsp.Place, error) { return x.client.Find(ctx, ask, x.abs, p) }
+	find := func() (all []lsp.Place, err error) {
+		for _, at := range x.merged(ctx, p) {
+			more, err := x.client.Find(ctx, ask, x.abs, at)
+			if err != nil {
+				return nil, err
+			}
+			for _, place := range more {
+				if !slices.Contains(all, place) {
+					all = append(all, place)
+				}
+			}
+		}
+		return all, nil
+	}
 	found, err := x.compared(ctx, x.out.Name, find, x.uses)
 	if err != nil {
 		return err
@@ -246,6 +259,27 @@ func (x *question) references(ctx context.Context, p lsp.Position) error {
 	}
 	slices.SortFunc(x.out.More, func(a, b workspace.FileLeft) int { return strings.Compare(a.Path, b.Path) })
 	return nil
+}
+
+// merged returns a position with those of the other declarations of the same thing: TypeScript
+// merges an interface and a constant of one name, and its server finds the uses of each alone.
+func (x *question) merged(ctx context.Context, p lsp.Position) []lsp.Position {
+	all := []lsp.Position{p}
+	if x.v.TSServer == "" {
+		return all
+	}
+	list, err := x.client.Symbols(ctx, x.abs)
+	own := slices.IndexFunc(list, func(s lsp.Symbol) bool { return s.Line == p.Line && s.Name == x.nameAt(p) })
+	if err != nil || own < 0 {
+		return all
+	}
+	kinds := []string{list[own].Kind}
+	for _, s := range list {
+		if s.Name == list[own].Name && s.Container == list[own].Container && !slices.Contains(kinds, s.Kind) {
+			all, kinds = append(all, x.client.Position(s, x.text)), append(kinds, s.Kind)
+		}
+	}
+	return all
 }
 
 func (x *question) nameAt(p lsp.Position) string {

@@ -128,14 +128,50 @@ func (x *question) otherFiles(expected []workspace.CodeItem) func([]lsp.Place) [
 	}
 }
 
-// uses expects each file with the word.
+// uses expects each file with the word outside comments.
 func (x *question) uses(ctx context.Context, name string) (func([]lsp.Place) []workspace.CodeItem, error) {
 	files, err := x.hits(ctx, word(name))
 	var expected []workspace.CodeItem
 	for _, f := range files {
 		expected = append(expected, lineItem(f.Path, f.Lines[0]))
 	}
-	return x.otherFiles(expected), err
+	return func(found []lsp.Place) (out []workspace.CodeItem) {
+		for i, item := range x.otherFiles(expected)(found) {
+			if i >= maxDefining || x.inCode(&item, name) { //control:comments-are-no-uses
+				out = append(out, item)
+			}
+		}
+		return out
+	}, err
+}
+
+// inCode reports whether the file of a place has a name outside comments, and moves the place to the
+// first such line. Servers find types in comments of JavaScript and Python: there comments count.
+func (x *question) inCode(item *workspace.CodeItem, name string) bool {
+	switch strings.ToLower(path.Ext(item.Path)) {
+	case ".js", ".jsx", ".mjs", ".cjs", ".py", ".pyi":
+		return true
+	}
+	text, err := survey{x.h}.source(item.Path)
+	parts := outline.Colour(item.Path, string(text))
+	re, bad := regexp.Compile(word(name))
+	if err != nil || bad != nil || parts == nil {
+		return true
+	}
+	before := 0
+	for _, part := range parts {
+		at := re.FindStringIndex(part.Text)
+		if part.Kind == "comment" || at == nil {
+			before += len(part.Text)
+			continue
+		}
+		n := bytes.Count(text[:before+at[0]], []byte("\n"))
+		line, _ := lsp.LineAt(text, n)
+		shown := strings.ToValidUTF8(string(line[:min(len(line), 300)]), "\uFFFD")
+		*item = lineItem(item.Path, workspace.MatchLine{N: n + 1, Text: shown, Hit: true})
+		return true
+	}
+	return false
 }
 
 // definitions expects each file whose outline defines the name.

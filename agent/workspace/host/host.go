@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"sync"
+	"time"
 
 	"github.com/sourcegraph/jsonrpc2"
 
@@ -40,6 +41,8 @@ type Config struct {
 	// Way opens the proxy for a [workspace.Egress]; nil disables proxies.
 	Way func(context.Context, *workspace.Conn) (Way, error)
 	Log *slog.Logger
+
+	idleServer time.Duration // after which a language server ends; 0 means 5 minutes
 }
 
 // Way carries connections of commands to the proxy. Down delivers data of the proxy.
@@ -308,6 +311,8 @@ func (h *host) do(ctx context.Context, req *jsonrpc2.Request) (any, error) {
 		return with(req, func(c []workspace.LanguageServer) ([]workspace.Language, error) {
 			return h.servers.languages(ctx, c)
 		})
+	case workspace.MethodServers:
+		return h.servers.states(ctx)
 	case workspace.MethodCode:
 		return with(req, func(q workspace.CodeQuery) (workspace.CodeAnswer, error) { return h.servers.code(ctx, q) })
 	case workspace.MethodProblems:

@@ -41,8 +41,13 @@ func (s *servers) problems(ctx context.Context, q workspace.ProblemsQuery) ([]wo
 	ctx, cancel := context.WithTimeout(ctx, max(q.Within, time.Second)+10*time.Second)
 	defer cancel()
 	until := time.Now().Add(max(q.Within, time.Millisecond))
+	paths = paths[:min(len(paths), maxReported)]
+	var inBase map[string][]workspace.Problem
+	if q.Base {
+		inBase = s.problemsInBase(ctx, paths, until)
+	}
 	var out []workspace.FileProblems
-	for _, p := range paths[:min(len(paths), maxReported)] {
+	for _, p := range paths {
 		if q.Changed && time.Now().After(until) {
 			break
 		}
@@ -61,7 +66,7 @@ func (s *servers) problems(ctx context.Context, q workspace.ProblemsQuery) ([]wo
 		if q.Base || !had {
 			was, had = s.h.baseText(rel)
 		}
-		f := s.check(ctx, rel, text, was, had, until, q.Base)
+		f := s.check(ctx, rel, text, was, had, until, inBase)
 		if f.State != string(lsp.None) || !q.Changed {
 			out = append(out, f)
 		}
@@ -83,9 +88,52 @@ func (h *host) baseText(rel string) (text []byte, ok bool) {
 	return text, err == nil
 }
 
-// check checks one file with its server, or with a program that only parses.
+// problemsInBase returns the problems that files had in the base, where all of them were as in the
+// base: the change of one file may bring an error into another one. Files with an unknown state are
+// left out.
+func (s *servers) problemsInBase(ctx context.Context, paths []string, until time.Time) map[string][]workspace.Problem {
+	type changed struct {
+		rel, abs string
+		client   *lsp.Client
+		was, now []byte
+	}
+	var list []changed
+	for _, p := range paths {
+		rel, err := s.h.clean(p)
+		if err != nil {
+			continue
+		}
+		now, err := survey{s.h}.source(rel)
+		was, had := s.h.baseText(rel)
+		if err != nil || !had || len(was) == 0 {
+			continue
+		}
+		if v, why, ok := s.serverBy(rel, until); ok && v != nil && why == "" {
+			if client := v.client.Load(); client != nil {
+				list = append(list, changed{rel, path.Join(s.h.cfg.Root, rel), client, was, now})
+			}
+		}
+	}
+	for _, c := range list { //control:base-of-all-files
+		_ = c.client.Sync(ctx, c.abs, c.was) // fails only if the server is gone
+	}
+	out := map[string][]workspace.Problem{}
+	for _, c := range list {
+		if d := c.client.Diagnose(ctx, c.abs, time.Until(until)); d.State == lsp.Fresh {
+			out[c.rel] = problemsOf(d, c.was)
+		}
+	}
+	for _, c := range list {
+		_ = c.client.Sync(ctx, c.abs, c.now) // likewise
+	}
+	return out
+}
+
+// check checks one file with its server, or with a program that only parses. inBase has the problems in
+// the base; nil means that the last known state is compared with.
 func (s *servers) check(
-	ctx context.Context, rel string, text, was []byte, had bool, until time.Time, base bool,
+	ctx context.Context, rel string, text, was []byte, had bool, until time.Time,
+	inBase map[string][]workspace.Problem,
 ) workspace.FileProblems {
 	f := workspace.FileProblems{Path: rel}
 	v, why, ok := s.serverBy(rel, until)
@@ -109,10 +157,17 @@ func (s *servers) check(
 	s.mu.Lock()
 	told, known := s.told[rel]
 	s.mu.Unlock()
-	if f.Before, f.Known = told, known && !base; !f.Known && had {
-		if len(was) == 0 {
-			f.Before, f.Known = nil, true
-		} else if client.Sync(ctx, abs, was) == nil {
+	switch {
+	case inBase != nil:
+		f.Before, f.Known = inBase[rel]
+	case known:
+		f.Before, f.Known = told, true
+	}
+	if !f.Known && had {
+		switch {
+		case len(was) == 0:
+			f.Known = true
+		case inBase == nil && client.Sync(ctx, abs, was) == nil:
 			d := client.Diagnose(ctx, abs, time.Until(until))
 			f.Before, f.Known = problemsOf(d, was), d.State == lsp.Fresh
 		}
@@ -123,7 +178,7 @@ func (s *servers) check(
 	}
 	d := client.Diagnose(ctx, abs, max(time.Until(until), 100*time.Millisecond))
 	f.State, f.Why, f.Items = string(d.State), d.Why, problemsOf(d, text)
-	if d.State == lsp.Fresh && !base {
+	if d.State == lsp.Fresh && inBase == nil {
 		s.mu.Lock()
 		s.told[rel] = f.Items
 		s.mu.Unlock()

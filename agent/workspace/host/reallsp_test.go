@@ -119,6 +119,33 @@ func TestColdServers(t *testing.T) {
 	}
 }
 
+// TestMergedDeclarations: the uses of an interface and of the constant that TypeScript merges with it are one
+// answer, at both.
+func TestMergedDeclarations(t *testing.T) {
+	needServer(t, "typescript-language-server")
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"tsconfig.json": "{}\n", "a.ts": "export interface Hub { a: number }\nexport const Hub = { a: 1 };\n",
+		"b.ts": "import { Hub } from './a';\nexport const x: Hub = { a: 2 };\nexport const y = Hub.a;\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ws := realServers(t, dir)
+	for line := 1; line <= 2; line++ {
+		a, err := ws.Code(t.Context(), workspace.CodeQuery{
+			Ask: workspace.AskReferences, Path: "a.ts", Name: "Hub", Line: line, Declaration: true, Max: 100,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := linesOf(a); !slices.Equal(got, []string{"a.ts:1", "a.ts:2", "b.ts:1", "b.ts:2", "b.ts:3"}) {
+			t.Errorf("line %d: %q: %+v", line, got, a)
+		}
+	}
+}
+
 var scriptFiles = map[string]string{
 	"tsconfig.json": "{\"compilerOptions\": {\"module\": \"commonjs\", \"strict\": true}}\n",
 	"a.ts":          "export function Hub(): number { return 1; }\n",
@@ -216,24 +243,50 @@ func TestRealFreshness(t *testing.T) {
 	}
 }
 
-// BenchmarkDefinition asks for a definition in this repository, with a warm server.
+// BenchmarkDefinition asks for a definition in this repository, with a warm server: through the tool host, and
+// the server alone. It reports the memory of the server.
 func BenchmarkDefinition(b *testing.B) {
 	needServer(b, "gopls")
 	dir, err := filepath.Abs("../../..")
 	if err != nil {
 		b.Fatal(err)
 	}
-	ws := realServers(b, dir)
-	ask := func() {
-		a, err := ws.Code(b.Context(), workspace.CodeQuery{
-			Ask: workspace.AskDefinition, Path: "agent/workspace/host/host.go", Name: "NewConn", Max: 10,
-		})
-		if err != nil || len(a.Items) != 1 {
-			b.Fatalf("%+v, %v", a, err)
+	const name, file = "NewConn", "agent/workspace/host/host.go"
+	text, err := os.ReadFile(filepath.Join(dir, file))
+	if err != nil {
+		b.Fatal(err)
+	}
+	before, _, ok := strings.Cut(string(text), name)
+	if !ok {
+		b.Fatalf("%s does not name %s", file, name)
+	}
+	at := lsp.Position{Line: strings.Count(before, "\n"), Byte: len(before) - strings.LastIndex(before, "\n") - 1}
+	b.Logf("%d lines of Go", linesBelow(b, dir, ".go"))
+	measure := func(b *testing.B, ask func() (int, error)) {
+		for i := 0; i == 0 || b.Loop(); i++ { // the first one warms
+			if n, err := ask(); err != nil || n != 1 {
+				b.Fatalf("%d definitions, %v", n, err)
+			}
 		}
+		b.ReportMetric(float64(childMemory(b)>>10), "MB")
 	}
-	ask()
-	for b.Loop() {
-		ask()
-	}
+	b.Run("handrail", func(b *testing.B) {
+		ws := realServers(b, dir)
+		measure(b, func() (int, error) {
+			q := workspace.CodeQuery{Ask: workspace.AskDefinition, Path: file, Name: name, Max: 10}
+			a, err := ws.Code(b.Context(), q)
+			return len(a.Items), err
+		})
+	})
+	b.Run("server alone", func(b *testing.B) {
+		c := rawServer(b, dir, "gopls")
+		if err := c.Sync(b.Context(), filepath.Join(dir, file), text); err != nil {
+			b.Fatal(err)
+		}
+		c.Ready(b.Context(), time.Minute)
+		measure(b, func() (int, error) {
+			places, err := c.Find(b.Context(), lsp.Definition, filepath.Join(dir, file), at)
+			return len(places), err
+		})
+	})
 }

@@ -106,18 +106,9 @@ func (s *servers) languages(ctx context.Context, configured []workspace.Language
 	s.mu.Lock()
 	s.known, s.disk = known, disk
 	s.mu.Unlock()
-	exts, looked := map[string]bool{}, 0
-	err = s.h.visible(func(n *node) (bool, error) {
-		if n.mode.IsRegular() {
-			exts[strings.ToLower(path.Ext(n.path))] = true
-		}
-		if looked++; looked > maxLooked {
-			return false, errWalked
-		}
-		return true, nil
-	}).walk(ctx, ".")
-	if err != nil && !errors.Is(err, errWalked) {
-		return nil, fmt.Errorf("look for languages: %w", err)
+	files, err := s.filesHere(ctx)
+	if err != nil {
+		return nil, err
 	}
 	var out []workspace.Language
 	taken := map[string]bool{}
@@ -127,7 +118,7 @@ func (s *servers) languages(ctx context.Context, configured []workspace.Language
 		}
 		var has []string
 		for ext := range k.Languages {
-			if exts[ext] && !taken[ext] {
+			if files[ext].n > 0 && !taken[ext] {
 				has = append(has, ext)
 				taken[ext] = true
 			}
@@ -267,7 +258,8 @@ func (s *servers) follow(v *server, client *lsp.Client, pr *program) {
 	if m := s.h.cfg.Limits.MemoryBytes; m > 0 {
 		most = min(most, m/2)
 	}
-	tick := time.NewTicker(watchServer)
+	idle := cmp.Or(s.h.cfg.idleServer, idleServer)
+	tick := time.NewTicker(min(watchServer, idle))
 	defer tick.Stop()
 	for {
 		select {
@@ -288,7 +280,7 @@ func (s *servers) follow(v *server, client *lsp.Client, pr *program) {
 		case v.client.Load() != client:
 		case used > most: //control:server-memory
 			v.stop(s.h, fmt.Sprintf("the language server %s was stopped: it used more than %d MB", v.Name, most>>20))
-		case time.Since(v.used) > idleServer:
+		case time.Since(v.used) > idle: //control:server-idles
 			v.stop(s.h, "")
 			v.starts = 0
 		}

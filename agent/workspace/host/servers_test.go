@@ -8,7 +8,9 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -20,6 +22,7 @@ import (
 const (
 	fakeServer = "FAKE_LANGUAGE_SERVER"
 	fakeFiles  = "FAKE_LANGUAGE_SERVER_FILES"
+	fakeStarts = "FAKE_LANGUAGE_SERVER_STARTS" // file that gets its process ID
 )
 
 func TestMain(m *testing.M) {
@@ -27,6 +30,10 @@ func TestMain(m *testing.M) {
 		browse(kind)
 	}
 	if lies, yes := os.LookupEnv(fakeServer); yes {
+		if f, err := os.OpenFile(os.Getenv(fakeStarts), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644); err == nil {
+			fmt.Fprintln(f, os.Getpid())
+			f.Close()
+		}
 		s := &lsptest.Server{Lies: lies, Ext: os.Getenv(fakeFiles), Ended: func() { os.Exit(3) }}
 		s.Serve(struct {
 			io.Reader
@@ -42,10 +49,16 @@ func TestMain(m *testing.M) {
 type served struct {
 	*testing.T
 	*workspace.Workspace
-	dir string
+	dir    string
+	starts string // file with the process IDs of the server
 }
 
 func serve(t *testing.T, lies string, files map[string]string, limits workspace.Limits, exts ...string) served {
+	t.Helper()
+	return serveIn(t, Config{Limits: limits}, lies, files, exts...)
+}
+
+func serveIn(t *testing.T, cfg Config, lies string, files map[string]string, exts ...string) served {
 	t.Helper()
 	ext := strings.Join(exts, "")
 	if ext == "" {
@@ -61,12 +74,10 @@ func serve(t *testing.T, lies string, files map[string]string, limits workspace.
 	}
 	ours, theirs := net.Pipe()
 	ended := make(chan error, 1)
-	go func() {
-		ended <- Serve(t.Context(), theirs, Config{
-			Root: dir, Base: base, Limits: limits,
-			Env: []string{"PATH=" + os.Getenv("PATH"), fakeServer + "=" + lies, fakeFiles + "=." + ext},
-		})
-	}()
+	starts := filepath.Join(t.TempDir(), "starts")
+	cfg.Root, cfg.Base = dir, base
+	cfg.Env = []string{"PATH=" + os.Getenv("PATH"), fakeServer + "=" + lies, fakeFiles + "=." + ext, fakeStarts + "=" + starts}
+	go func() { ended <- Serve(t.Context(), theirs, cfg) }()
 	ws, err := workspace.Connect(t.Context(), workspace.Config{Engine: "test", Conn: ours})
 	if err != nil {
 		t.Fatal(err)
@@ -87,7 +98,7 @@ func serve(t *testing.T, lies string, files map[string]string, limits workspace.
 	if err != nil || len(list) != 1 || list[0].Server != "fake" || !slices.Equal(list[0].Extensions, []string{"." + ext}) {
 		t.Fatalf("languages are %+v, %v", list, err)
 	}
-	return served{t, ws, dir}
+	return served{t, ws, dir, starts}
 }
 
 func (s served) ask(q workspace.CodeQuery) workspace.CodeAnswer {
@@ -164,6 +175,42 @@ func TestIncompleteAnswers(t *testing.T) {
 	a = s.ask(workspace.CodeQuery{Ask: workspace.AskReferences, Path: "a.x", Name: "Hub", Line: 1})
 	if got := placesOf(a.Items); got != "a.x:1" || placesOf(a.Also) != "b.x:1" {
 		t.Errorf("references are %q, not told are %q", got, placesOf(a.Also))
+	}
+}
+
+// TestServerStates: a server that is here says its version; for files without one there is a way to install it.
+func TestServerStates(t *testing.T) {
+	s := serve(t, "", map[string]string{"a.x": "func Hub\n", "b.x": "", "c.java": "", "d.txt": ""}, workspace.Limits{})
+	got, err := s.Servers(t.Context())
+	if err != nil || len(got) != 2 {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	is, is2 := got[0], got[1]
+	if is.Server != "fake" || !is.Installed || is.Files != 2 || is.Version != "1.2.3" || is.Start <= 0 || is.Why != "" {
+		t.Errorf("installed is %+v", is)
+	}
+	if is2.Server != "jdtls" || is2.Installed || is2.Files != 1 || !slices.Equal(is2.Extensions, []string{".java"}) || is2.Install == "" {
+		t.Errorf("missing is %+v", is2)
+	}
+	s = serve(t, lsptest.UTF7, map[string]string{"a.x": ""}, workspace.Limits{})
+	if got, err := s.Servers(t.Context()); err != nil || len(got) != 1 || !strings.Contains(got[0].Why, "does not start") {
+		t.Errorf("one that does not start: %+v, %v", got, err)
+	}
+}
+
+// TestNamesInComments: a file with a name in comments alone is not expected in an answer, unless its language
+// has types there.
+func TestNamesInComments(t *testing.T) {
+	for ext, also := range map[string]string{"rs": "", "js": "z.js:1"} {
+		files := map[string]string{"a." + ext: "fn hub() {}\n", "z." + ext: "/* as\n * hub */\n"}
+		if also != "" {
+			files["z."+ext] = "/** hub */\n"
+		}
+		s := serve(t, lsptest.Missing, files, workspace.Limits{}, ext)
+		a := s.ask(workspace.CodeQuery{Ask: workspace.AskReferences, Path: "a." + ext, Name: "hub"})
+		if placesOf(a.Items) != "a."+ext+":1" || placesOf(a.Also) != also {
+			t.Errorf("%s: found is %q, missing is %q", ext, placesOf(a.Items), placesOf(a.Also))
+		}
 	}
 }
 
@@ -338,6 +385,26 @@ func TestProblems(t *testing.T) {
 	}
 }
 
+// TestProblemsInTheBase: the base of a file is seen with the base of the other changed files. An error there is
+// not of the change, and one that the change of another file brings is.
+func TestProblemsInTheBase(t *testing.T) {
+	s := serve(t, "", map[string]string{"a.x": "func Hub\n", "b.x": "needs Hub\n", "c.x": "BROKEN\n"}, workspace.Limits{})
+	for name, text := range map[string]string{"a.x": "func Other\n", "b.x": "needs Hub\n\n", "c.x": "BROKEN\n\n", "d.x": "BROKEN\n"} {
+		if err := s.Write(t.Context(), name, []byte(text)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	q := workspace.ProblemsQuery{Paths: []string{"a.x", "b.x", "c.x", "d.x"}, Base: true}
+	for range 2 {
+		if got := problems(s, q); got != "a.x fresh >, b.x fresh >1, c.x fresh 1>1, d.x fresh >1" {
+			t.Errorf("beside the base: %q", got)
+		}
+	}
+	if got := problems(s, workspace.ProblemsQuery{Paths: []string{"b.x"}}); !strings.HasSuffix(got, ">1") {
+		t.Errorf("as it is: %q", got)
+	}
+}
+
 // TestParsers: files without a server are parsed by a program of their language.
 func TestParsers(t *testing.T) {
 	s := serve(t, "", map[string]string{"a.sh": "echo\n", "a.x": ""}, workspace.Limits{})
@@ -369,6 +436,32 @@ func TestServerEnds(t *testing.T) {
 			t.Fatalf("a server with too much memory: %+v", a)
 		}
 		<-time.After(100 * time.Millisecond)
+	}
+}
+
+// TestServerIdles: a server that is not asked ends, and starts again at the next question, however often.
+func TestServerIdles(t *testing.T) {
+	s := serveIn(t, Config{idleServer: 1500 * time.Millisecond}, "", threeFiles)
+	for n := 1; n <= maxRestarts+2; n++ {
+		a := s.ask(workspace.CodeQuery{Ask: workspace.AskReferences, Path: "a.x", Name: "Hub"})
+		if got := placesOf(a.Items); got != "a.x:1 a.x:2 b.x:1 c.x:2 c.x:2" {
+			t.Fatalf("question %d: %q: %+v", n, got, a)
+		}
+		list, err := os.ReadFile(s.starts)
+		pids := strings.Fields(string(list))
+		if err != nil || len(pids) != n {
+			t.Fatalf("question %d: started are %q, %v", n, pids, err)
+		}
+		pid, err := strconv.Atoi(pids[n-1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		for until := time.Now().Add(20 * time.Second); syscall.Kill(pid, 0) == nil; {
+			if time.Now().After(until) {
+				t.Fatalf("server %d goes on without questions", n)
+			}
+			<-time.After(20 * time.Millisecond)
+		}
 	}
 }
 

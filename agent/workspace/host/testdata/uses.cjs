@@ -18,7 +18,10 @@ const place = (node) => {
 const resolved = (symbol) => symbol && (symbol.flags & ts.SymbolFlags.Alias) ? checker.getAliasedSymbol(symbol) : symbol;
 const uses = new Map();
 const visit = (node) => {
-  if (ts.isIdentifier(node)) {
+  // In a static member, this names the class.
+  const names = ts.isIdentifier(node) ||
+    node.kind === ts.SyntaxKind.ThisKeyword && ts.isStatic(ts.getThisContainer(node, false, false));
+  if (names) {
     const symbols = [checker.getSymbolAtLocation(node)];
     if (ts.isShorthandPropertyAssignment(node.parent)) symbols.push(checker.getShorthandAssignmentValueSymbol(node.parent));
     if (ts.isExportSpecifier(node.parent)) symbols.push(checker.getExportSpecifierLocalTargetSymbol(node.parent));
@@ -30,6 +33,7 @@ const visit = (node) => {
     }
   }
   node.forEachChild(visit);
+  (node.jsDoc ?? []).forEach(visit); // links in comments are uses
 };
 own.forEach((file) => file.forEachChild(visit));
 const out = [];
