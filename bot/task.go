@@ -138,7 +138,8 @@ func (r *request) follow(ctx context.Context) error {
 	if m.Context, err = r.background(ctx, with.Model, m.Text, since, v.Cleared); err != nil {
 		return err
 	}
-	brief, err := r.w.live.Brief(ctx, &r.w.at, r.sess, cmp.Or(m.Mode, v.ModeName()))
+	rules := r.w.live.InForce(live.DataOf(r.sess))
+	brief, err := r.w.live.Brief(ctx, &r.w.at, r.sess, cmp.Or(m.Mode, v.ModeName()), rules)
 	if err != nil {
 		return err
 	}
@@ -198,7 +199,7 @@ func (r *request) open(ctx context.Context, before *session.Item) error {
 	if task.Context, err = r.background(ctx, task.Model, task.Text, session.Place{}, false); err != nil {
 		return err
 	}
-	brief, err := w.live.Brief(ctx, &w.at, nil, task.Mode)
+	brief, err := w.live.Brief(ctx, &w.at, nil, task.Mode, cfg)
 	if err != nil {
 		return err
 	}

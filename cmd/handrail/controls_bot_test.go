@@ -263,6 +263,7 @@ var controlsOfBot = []control{
 	{"hours-that-are-there-twice", "value func() cron.Schedule { spec.Location = at; return spec }()", "./bot/schedule", "TestClocksThatChange"},
 	{"unattended-is-denied", "value true, nil", "./cmd/handrail", "TestScripts/serve_schedules"},
 	{"schedule-acts-for-nobody", `value err == nil && m.Name != ""`, "./bot", "TestScheduleReads"},
+	{"triage-is-for-issues", "value m.Triages() && err != nil", "./cmd/handrail", "TestScripts/serve_triage$"},
 	{"triggers-are-off", "false", "./bot/trigger", "TestDispatched"},
 	{"trigger-by-right", "false", "./cmd/simulate", "TestWould"},
 	{"own-deeds-start-nothing", "value false", "./bot/trigger", "TestOwnDeed"},

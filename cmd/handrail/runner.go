@@ -218,7 +218,14 @@ func (r *serveRunner) run(ctx context.Context, w bot.Work) (session.Outcome, err
 			c.Plans = w.Thread.Pull == nil || !w.Thread.Pull.Fork // work on a fork waits until its commit is approved
 			of := reader.New(w.Thread.Client, w.Thread.Ref, local.Hides(m))
 			c.Tools = append(c.Tools, github.Tools(of, w.Task.Nonce)...)
-			c.Tools = append(c.Tools, reader.Board{Reader: of, Session: w.Task.Session, Log: w.Log, Send: w.Post}.Tools()...)
+			board := reader.Board{Reader: of, Session: w.Task.Session, Log: w.Log, Send: w.Post}
+			c.Tools = append(c.Tools, board.Tools()...)
+			c.Tools = append(c.Tools, reader.Desk{
+				Board: board,
+				Rules: rules,
+				Alone: w.Task.Requester == "",
+				Had:   w.Had,
+			}.Tool())
 			wait := reader.Wait{Log: w.Log, Now: time.Now, Green: w.SawGreen, Limits: rules.CIFix}
 			c.Tools = append(c.Tools, of.Waiting(wait, w.Task.Nonce))
 		},
