@@ -51,6 +51,12 @@ func task(ctx context.Context, r *request) error {
 		r.model = v.ModelName()
 		return r.open(ctx, nil)
 	}
+	if of := live.DataOf(r.sess).Schedule; over == nil && of != nil && of.Triage { //control:triage-is-not-gone-on-with
+		if err := r.supersede(ctx); err != nil {
+			return err
+		}
+		return r.open(ctx, nil)
+	}
 	if over == nil {
 		return r.follow(ctx)
 	}

@@ -88,9 +88,9 @@ type Schedule struct {
 	Name       string   `yaml:"name" json:"name" jsonschema:"required,minLength=1"`
 	Cron       string   `yaml:"cron,omitempty" json:"cron,omitempty" jsonschema:"description=Five fields: minute hour day month weekday."`
 	On         string   `yaml:"on,omitempty" json:"on,omitempty" jsonschema:"enum=push,description=In place of the clock: when the default branch changes."`
-	Kind       string   `yaml:"kind,omitempty" json:"kind,omitempty" jsonschema:"enum=task,enum=review,enum=stale,enum=dependencies,description=Subject of the session; task when unset.,default=task"`
+	Kind       string   `yaml:"kind,omitempty" json:"kind,omitempty" jsonschema:"enum=task,enum=review,enum=stale,enum=dependencies,enum=triage,description=Subject of the session; task when unset.,default=task"`
 	Task       string   `yaml:"task,omitempty" json:"task,omitempty" jsonschema:"description=The task\\, as in a comment."`
-	Days       int      `yaml:"days,omitempty" json:"days,omitempty" jsonschema:"minimum=0,description=For stale: days without activity; 14 when unset.,default=14"`
+	Days       int      `yaml:"days,omitempty" json:"days,omitempty" jsonschema:"minimum=0,description=For stale: days without activity; for triage: highest age of an issue; 14 when unset.,default=14"`
 	Zone       string   `yaml:"zone,omitempty" json:"zone,omitempty" jsonschema:"description=Time zone of cron\\, such as Europe/Vienna; UTC when unset.,default=UTC"`
 	Jitter     Duration `yaml:"jitter,omitempty" json:"jitter,omitzero"`
 	Missed     string   `yaml:"missed,omitempty" json:"missed,omitempty" jsonschema:"enum=once,enum=skip,description=Start of missed times\\, when no server ran: one run for all of them\\, or none; once when unset.,default=once"`
@@ -203,13 +203,16 @@ func (c Config) checkSchedule(p *problems, i int) {
 		p.add(fmt.Sprintf("%q is not a time zone such as Europe/Vienna", s.Zone), "schedules", i, "zone")
 	}
 	p.oneOf(s.On, []string{"push"}, "schedules", i, "on")
-	p.oneOf(s.Kind, []string{"task", "review", "stale", "dependencies"}, "schedules", i, "kind")
+	p.oneOf(s.Kind, []string{"task", "review", "stale", "dependencies", triage}, "schedules", i, "kind")
 	p.oneOf(s.Missed, []string{"once", "skip"}, "schedules", i, "missed")
 	p.oneOf(s.Mode, modeNames(), "schedules", i, "mode")
 	p.oneOf(s.Result, []string{"issue", "comment"}, "schedules", i, "result")
 	p.oneOf(s.Unattended, []string{"deny", "ask"}, "schedules", i, "unattended")
 	p.atLeastZero(float64(s.Number), "schedules", i, "number")
 	p.atLeastZero(float64(s.Days), "schedules", i, "days")
+	if s.Kind == triage && s.Mode != "" && s.Mode != triage {
+		p.add("a schedule that sorts issues has the mode triage", "schedules", i, "mode")
+	}
 	if s.Result == "comment" && s.Number == 0 {
 		p.add("result: comment needs the number of the issue or pull request", "schedules", i, "result")
 	}

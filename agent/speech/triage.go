@@ -14,7 +14,8 @@ const triageTool = "triage_issue"
 
 // triageLine matches a line of a triage in prose: its part, and the words behind it.
 var triageLine = pattern.Lazy("(?i)^\\W*(?:suggested |possible |likely |missing |clarifying )?" +
-	"(labels?|tags?|duplicates?(?: of)?|same as|questions?(?: to the author| for the author)?)[*_`\"]*\\s*(?::|=|-|–|—)[*_`]*\\s*(.*)$")
+	"(labels?|tags?|duplicates?(?: of)?|same as|questions?(?: (?:to|for) the author)?)" +
+	"[*_`\"]*\\s*(?::|=|-|–|—)[*_`]*\\s*(.*)$")
 
 // Triage reads a triage that was written as prose or as a bare object in place of a call. The
 // result is the call of the tool, or none.

@@ -93,7 +93,8 @@ func (t triager) intent(ctx context.Context, a tools.Args) (policy.Action, error
 	if err != nil || v.isEmpty() {
 		return policy.Action{Kind: policy.Converse}, err
 	}
-	return policy.Action{Kind: policy.Post, Triage: true, Labels: v.labels, Display: "triage this issue:\n\n" + v.text(false)}, nil
+	shown := "triage this issue:\n\n" + v.text(false)
+	return policy.Action{Kind: policy.Post, Triage: true, Labels: v.labels, Display: shown}, nil
 }
 
 func (t triager) run(ctx context.Context, a tools.Args, _ tools.Progress) (tools.Result, error) {
