@@ -60,6 +60,7 @@ func TestTriageOfOpened(t *testing.T) {
 		given, label   string // label of the issue's template, and one that a user has put on since
 		said           string
 		unread, asked  bool // the answer was no triage; a user asked before
+		listed         bool // the author is on the list of bots
 		runs, comments int
 	}{
 		{name: "a question", triage: on, said: "Which version is it?", runs: 1, comments: 1},
@@ -68,6 +69,7 @@ func TestTriageOfOpened(t *testing.T) {
 		{name: "not configured"},
 		{name: "another event", triage: on, action: "edited"},
 		{name: "an issue of a bot", triage: on, kind: "Bot"},
+		{name: "an issue of a bot that may ask", triage: on, kind: "Bot", listed: true},
 		{name: "a label of the template", triage: on, given: "new", said: "Which?", runs: 1, comments: 1},
 		{name: "labelled since", triage: on, label: "bug"},
 		{name: "a mode that is not allowed", triage: on, modes: []string{"ask"}},
@@ -76,7 +78,11 @@ func TestTriageOfOpened(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
-			b := w.listens(ghapp.Config{}, func(c *bot.Config) { c.Policy.Triage, c.Policy.Modes = tt.triage, tt.modes })
+			b := w.listens(ghapp.Config{}, func(c *bot.Config) {
+				if c.Policy.Triage, c.Policy.Modes = tt.triage, tt.modes; tt.listed {
+					c.Policy.Approvals.Bots = []int64{w.gh.UserID("sam")}
+				}
+			})
 			w.bot = b
 			runs := 0
 			w.run = func(ctx context.Context, work bot.Work) (session.Outcome, error) {

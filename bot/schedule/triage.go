@@ -27,10 +27,13 @@ const (
 )
 
 // opens reports whether an event opens an issue that a triage may sort: one of a user, not of
-// a bot.
+// a bot, even if that may ask for work.
 func opens(ev ghapp.Event) bool {
+	if ev.Sender.Bot || ev.Author.Bot { //control:issues-of-bots-are-not-sorted
+		return false
+	}
 	return ev.Kind == "issues" && ev.Action == "opened" && ev.Thread.Number != 0 && !ev.IsPull && ev.State != "closed" &&
-		ev.Author.ID != 0 && !ev.Sender.Bot && !ev.Author.Bot //control:issues-of-bots-are-not-sorted
+		ev.Author.ID != 0
 }
 
 // sortOpened returns the triage of an issue that was opened, if the configuration of the
