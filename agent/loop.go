@@ -234,8 +234,14 @@ func (r *run) think(ctx context.Context) (*session.Outcome, error) {
 	if err != nil {
 		return r.modelFailed(ctx, err)
 	}
-	if len(answer.Calls) == 0 && slices.Contains(r.requests.tools.names(), "report_finding") { //control:prose-is-a-finding
-		answer.Calls = speech.Findings(answer.Content, r.Turns+1, r.Findings)
+	if len(answer.Calls) == 0 {
+		offered := r.requests.tools.names()
+		switch {
+		case slices.Contains(offered, "report_finding"): //control:prose-is-a-finding
+			answer.Calls = speech.Findings(answer.Content, r.Turns+1, r.Findings)
+		case slices.Contains(offered, "triage_issue"): //control:prose-is-a-triage
+			answer.Calls = speech.Triage(answer.Content, r.Turns+1)
+		}
 		answer.Complete = answer.Complete && len(answer.Calls) == 0
 	}
 	for i := range answer.Calls {

@@ -80,6 +80,8 @@ type Work struct {
 	Shares func(ctx context.Context, used policy.Limits) ([]policy.Share, error)
 	// Post makes a write of the model to the thread, once per key.
 	Post func(context.Context, ghapp.Write) (ghapp.Ref, error)
+	// Had are the labels of the issue when its triage began without a request.
+	Had []string
 	// SawGreen reports the successful checks of a commit.
 	SawGreen func(commit string, checks []string)
 	// Unsigned is called if GitHub does not sign commits although the repository asks for it.

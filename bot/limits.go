@@ -75,6 +75,10 @@ func (r *request) goOn(v *session.State) (with policy.Choice, ok bool) {
 // mayBegin reports whether the requester may have work done in the chosen mode and in
 // others, the further modes that the text affects. If not, it says so.
 func (r *request) mayBegin(cfg policy.Config, with policy.Choice, others ...string) bool {
+	if m, err := policy.ParseMode(with.Mode); err == nil && m.Triages() && r.w.at.Pull != nil { //control:triage-is-for-issues
+		r.reply(render.NotStarted(render.OnlyIssues))
+		return false
+	}
 	if m, err := policy.ParseMode(with.Mode); r.job != nil {
 		return err == nil && (m.ReadOnly() || r.job.Asks) //control:schedule-acts-for-nobody
 	}

@@ -217,6 +217,10 @@ func (w *worker) run(ctx context.Context, l *live.Session) (again bool, err erro
 	}()
 	use, asks := l.BeginUse(), w.live.Approvals(l.Thread, l.Row)
 	work, id := l.State.Task, l.Data.RequesterID
+	var had []string
+	if l.Data.Schedule != nil {
+		had = l.Data.Schedule.Had
+	}
 	if by := approval.PlanAsker(l.State); by != nil { // the approver of a plan requests its changes
 		work.Requester, id = by.By, by.ByID
 	}
@@ -243,6 +247,7 @@ func (w *worker) run(ctx context.Context, l *live.Session) (again bool, err erro
 			ApprovalFacts: asks.Bound,
 			Confirm:       asks.Confirm,
 			Post:          l.Ensure,
+			Had:           had,
 			SawGreen:      func(commit string, checks []string) { l.Data.Seen = live.Seen{Head: commit, Green: checks} },
 		})
 		return err

@@ -51,6 +51,12 @@ func task(ctx context.Context, r *request) error {
 		r.model = v.ModelName()
 		return r.open(ctx, nil)
 	}
+	if of := live.DataOf(r.sess).Schedule; over == nil && of != nil && of.Triage { //control:triage-is-not-gone-on-with
+		if err := r.supersede(ctx); err != nil {
+			return err
+		}
+		return r.open(ctx, nil)
+	}
 	if over == nil {
 		return r.follow(ctx)
 	}
@@ -138,7 +144,8 @@ func (r *request) follow(ctx context.Context) error {
 	if m.Context, err = r.background(ctx, with.Model, m.Text, since, v.Cleared); err != nil {
 		return err
 	}
-	brief, err := r.w.live.Brief(ctx, &r.w.at, r.sess, cmp.Or(m.Mode, v.ModeName()))
+	rules := r.w.live.InForce(live.DataOf(r.sess))
+	brief, err := r.w.live.Brief(ctx, &r.w.at, r.sess, cmp.Or(m.Mode, v.ModeName()), rules)
 	if err != nil {
 		return err
 	}
@@ -198,7 +205,7 @@ func (r *request) open(ctx context.Context, before *session.Item) error {
 	if task.Context, err = r.background(ctx, task.Model, task.Text, session.Place{}, false); err != nil {
 		return err
 	}
-	brief, err := w.live.Brief(ctx, &w.at, nil, task.Mode)
+	brief, err := w.live.Brief(ctx, &w.at, nil, task.Mode, cfg)
 	if err != nil {
 		return err
 	}

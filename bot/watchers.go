@@ -59,7 +59,7 @@ func textOrAnswer(
 	ev ghapp.Event,
 ) (s userMessage, a *watch.Answer, err error) {
 	s, ok := w.broughtBy(d, ev)
-	if ok && ev.Kind == "pull_request" { // its text may call the agent, too
+	if ok && (ev.Kind == "pull_request" || ev.Kind == "issues") { // its text may call the agent, too
 		cmds, use, err := w.commandsIn(ctx, s.body)
 		if err != nil {
 			return s, nil, err
@@ -129,7 +129,7 @@ func goOnFor(ctx context.Context, w *worker, c *change, m session.Message) (bool
 
 // beginJob opens an unattended session.
 func beginJob(ctx context.Context, w *worker, c *change, d *store.Delivery, j *watch.Job) error {
-	ev := ghapp.Event{Kind: d.Event, Installation: j.Installation, Thread: w.at.Ref}
+	ev := ghapp.Event{Installation: j.Installation, Thread: w.at.Ref} // not the post that brought it
 	r := &request{
 		w:   w,
 		at:  &w.at,

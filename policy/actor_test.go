@@ -146,6 +146,7 @@ func TestModesTable(t *testing.T) {
 		"plan":      "0 10 read converse",
 		"review":    "0 10 read execute converse",
 		"security":  "0 10 read execute converse",
+		"triage":    "0 10 read post converse",
 	}
 	for _, m := range Modes() {
 		got := fmt.Sprint(m.EditLimit, m.Turns)
@@ -158,7 +159,7 @@ func TestModesTable(t *testing.T) {
 		if again, err := ParseMode(" " + m.Name + "\n"); err != nil || again != m {
 			t.Errorf("ParseMode(%q) = %+v, %v", m.Name, again, err)
 		}
-		readOnly := slices.Contains([]string{"ask", "explore", "plan", "review", "security"}, m.Name)
+		readOnly := slices.Contains([]string{"ask", "explore", "plan", "review", "security", "triage"}, m.Name)
 		if m.ReadOnly() != readOnly {
 			t.Errorf("mode %s: read-only is %v", m.Name, m.ReadOnly())
 		}

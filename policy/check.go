@@ -123,7 +123,7 @@ func (p *Policy) Check(m Mode, a Action) Decision {
 		}
 	}
 	steps := [...]func(facts, *Decision) bool{
-		p.modeStep, p.pageStep, p.denyStep, p.keptStep, criticalStep, longerStep, p.alwaysAskStep,
+		p.modeStep, p.pageStep, p.denyStep, p.keptStep, criticalStep, longerStep, p.alwaysAskStep, p.triageStep,
 		p.mcpStep, p.networkStep, p.sensitiveStep, p.allowStep, p.severityStep,
 	}
 	for _, step := range steps {
@@ -204,6 +204,9 @@ func (p *Policy) modeStep(f facts, d *Decision) bool {
 	}
 	if !m.Allows(k) {
 		return refuse("mode %q allows %s; %s is not possible in it", m.Name, kindList(m.allowed()), k)
+	}
+	if k == Post && m.Triages() != f.act.Triage { //control:triage-posts-nothing-else
+		return refuse("mode %q only puts on labels, and writes what it found", triage)
 	}
 	if k == Execute && m.commands < anyCommand && !p.runsTests(f) {
 		if m.commands == gitRead && p.walled && len(p.tests) > 0 && !f.shell.ReadOnly {
@@ -344,6 +347,25 @@ func (p *Policy) alwaysAskStep(f facts, d *Decision) bool {
 		return true
 	}
 	return false
+}
+
+// triageStep allows a triage with labels that it may put on: its requester may label issues
+// without it, or the configuration names the labels.
+func (p *Policy) triageStep(f facts, d *Decision) bool {
+	if !f.act.Triage {
+		return false
+	}
+	for _, name := range f.act.Labels {
+		if !p.config.MayLabel(name) { //control:triage-labels-of-the-list
+			*d = d.settle(Deny, "triage.labels", fmt.Sprintf("a triage may not put on the label %q here", name))
+			return true
+		}
+	}
+	if p.config.Defaults.Post == "ask" {
+		return false
+	}
+	*d = d.settle(Allow, "mode."+triage, "labels and a comment are what a triage is for")
+	return true
 }
 
 // networkStep asks about commands that reach the network, and reports whether it did. It

@@ -14,7 +14,7 @@ import (
 type Config struct {
 	Model  string   `yaml:"model,omitempty" json:"model,omitempty" jsonschema:"description=Model that runs sessions."`
 	Models []string `yaml:"models,omitempty" json:"models,omitempty" jsonschema:"description=Models that may be chosen; empty allows any. A repository can only shorten the server's list."`
-	Mode   string   `yaml:"mode,omitempty" json:"mode,omitempty" jsonschema:"description=Mode of a request that names none.,enum=code,enum=architect,enum=ask,enum=debug,enum=explore,enum=plan,enum=review,enum=security,default=code"`
+	Mode   string   `yaml:"mode,omitempty" json:"mode,omitempty" jsonschema:"description=Mode of a request that names none.,enum=code,enum=architect,enum=ask,enum=debug,enum=explore,enum=plan,enum=review,enum=security,enum=triage,default=code"`
 	Modes  []string `yaml:"modes,omitempty" json:"modes,omitempty" jsonschema:"description=Modes that may be requested; empty allows all. A repository can only shorten the server's list."`
 	Turns  int      `yaml:"turns,omitempty" json:"turns,omitempty" jsonschema:"description=Turn limit; 0 takes the mode's own.,minimum=0,maximum=1000"`
 

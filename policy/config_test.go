@@ -57,6 +57,7 @@ long_running_commands: [make *]
 setup: {commands: [npm ci], files: [package-lock.json], caches: [npm], network: open}
 verify: auto
 test: [make test-all]
+triage: {on: opened, labels: [bug, needs info], hourly: 5}
 tools: {new_task: {off: true}, ask_followup_question: {off_in: [ask]}, run_terminal_command: {timeout: 5m}}
 language_servers: [{name: elixir-ls, command: [elixir-ls], extensions: [ex, exs]}]
 mcp:
@@ -135,7 +136,7 @@ func TestParseConfigErrors(t *testing.T) {
 		"nested list":           {listBomb, "line 2: cannot use a list as text"},
 		"not yaml":              {"model: [\n", "line 2: did not find expected node content"},
 		"too long":              {"# " + strings.Repeat("x", 128<<10), "at most 131072 are read"},
-		"unknown mode":          {"mode: cod\n", `line 1: mode: "cod" is not one of code, architect, ask, debug, explore, plan, review, security, did you mean "code"?`},
+		"unknown mode":          {"mode: cod\n", `line 1: mode: "cod" is not one of code, architect, ask, debug, explore, plan, review, security, triage, did you mean "code"?`},
 		"bad default":           {"defaults:\n  read: yes\n", `line 2: defaults.read: "yes" is not one of allow, ask, deny`},
 		"bad kind":              {"always_ask: [read, excute]\n", `always_ask[1]: "excute" is not one of read, write, delete, execute, network, post, mcp, did you mean "execute"?`},
 		"bad approve":           {"sensitive_files:\n- pattern: x\n  approve: \"true\"\n", `line 3: sensitive_files[0].approve: "true" is not one of auto, required`},

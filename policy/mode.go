@@ -127,7 +127,13 @@ var modeTable = [...]Mode{
 		commands:    gitRead,
 		kinds:       kinds(Read, Execute, Converse),
 	},
+	{Name: triage, Description: "Sort an issue: labels, duplicates, a question to its author. Read and search only.",
+		EditLimit: 0, Turns: readOnlyTurns, kinds: kinds(Read, Post, Converse)},
 }
+
+// triage is the name of the mode that sorts issues. Its labels are put on unasked, so only a
+// requester or the configuration chooses it, never a model.
+const triage = "triage"
 
 // Modes returns all modes in the order of help texts.
 func Modes() []Mode { return slices.Clone(modeTable[:]) }
@@ -180,6 +186,9 @@ func (m Mode) ReviewTurns(files, lines int) int {
 // Reviews reports whether a session in this mode reviews a change.
 func (m Mode) Reviews() bool { return m.Name == "review" || m.Name == "security" }
 
+// Triages reports whether a session in this mode sorts an issue.
+func (m Mode) Triages() bool { return m.Name == triage }
+
 // ReadOnly reports whether no action in this mode can change a file.
 func (m Mode) ReadOnly() bool {
 	return !m.kinds.has(Write) && !m.kinds.has(Delete) && m.commands < anyCommand
@@ -194,6 +203,9 @@ func narrower(granted, wanted Mode) Mode {
 	out.kinds &= granted.kinds
 	out.commands = min(out.commands, granted.commands)
 	out.Turns = min(out.Turns, granted.Turns)
+	if wanted.Triages() != granted.Triages() { //control:triage-is-not-switched-to
+		out.kinds &^= kinds(Post)
+	}
 	switch {
 	case out.EditLimit == NoEditLimit:
 		out.EditLimit = granted.EditLimit

@@ -43,6 +43,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"strings"
 	"time"
 
 	"github.com/handrail-bot/handrail/policy/shell"
@@ -131,6 +132,8 @@ type Action struct {
 	Remote  string   // MCP: its tool, or its resource as "resource:URI"
 	Edits   int      // number of edits so far in this session, for modes that limit them
 	Subject string   // context of the action: session, base and head
+	Triage  bool     // Post: what a triage found about the session's issue
+	Labels  []string // Post: labels that a triage puts on
 	// Longer is the time that a command may take, if that is more than the ordinary limit; 0
 	// means within the limit.
 	Longer time.Duration
@@ -178,6 +181,10 @@ func (a Action) Digest() string {
 		put(e.Path)
 		put(e.Was)
 		put(e.Is)
+	}
+	if a.Triage {
+		put("triage")
+		put(strings.Join(a.Labels, "\n")) // no name of a label has a line break
 	}
 	if a.Longer > 0 {
 		put("longer")

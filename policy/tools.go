@@ -16,7 +16,7 @@ type Tools map[string]ToolRule
 // ToolRule limits one tool. The zero value changes nothing.
 type ToolRule struct {
 	Off     bool     `yaml:"off,omitempty" json:"off,omitempty" jsonschema:"description=It is not offered\\, and calls of it are refused."`
-	OffIn   []string `yaml:"off_in,omitempty" json:"off_in,omitempty" jsonschema:"description=The same\\, in these modes.,enum=code,enum=architect,enum=ask,enum=debug,enum=explore,enum=plan,enum=review,enum=security"`
+	OffIn   []string `yaml:"off_in,omitempty" json:"off_in,omitempty" jsonschema:"description=The same\\, in these modes.,enum=code,enum=architect,enum=ask,enum=debug,enum=explore,enum=plan,enum=review,enum=security,enum=triage"`
 	Timeout Duration `yaml:"timeout,omitempty" json:"timeout,omitzero" jsonschema:"description=Time limit of one call; of run_terminal_command the limit without an approval."`
 }
 
@@ -32,7 +32,7 @@ var toolNames = [...]string{
 	"update_todo_list", "ask_followup_question", "switch_mode", "condense", "fetch_instructions", "new_task",
 	"report_finding", "find_tool", "use_mcp_tool", "access_mcp_resource", "github", "github_issue", "github_comments",
 	"github_pull_request", "github_pull_request_diff", "github_review_threads", "github_checks", "github_job_log",
-	"add_issue_comment", "add_labels", "wait_for_checks",
+	"add_issue_comment", "add_labels", "triage_issue", "wait_for_checks",
 }
 
 // hasTool reports whether a rule can be given for a tool. Without attempt_completion no

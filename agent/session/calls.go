@@ -17,6 +17,7 @@ type Calls struct {
 	Edits     int          // number of calls and commands that changed files
 	Inside    int          // number of answers in sub-tasks and in those of an external agent
 	Posts     int          // number of the model's posts to its thread
+	Triaged   string       // words of the last triage; "" if there was none
 	Findings  []Reported   // review findings, in order
 	Unchecked string       // last unapproved call that may affect an approved one
 	Shell     Shell
@@ -279,6 +280,9 @@ func (c *Calls) result(p *Result) (approved []policy.Effect) {
 	}
 	if p.OK && s.kind() == policy.Post {
 		c.Posts++
+		if p.Complete {
+			c.Triaged = p.Content
+		}
 	}
 	if p.OK && len(p.Changes) > 0 {
 		s.Counted = true

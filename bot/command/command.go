@@ -63,7 +63,7 @@ func (s Spec) help() string { return cmp.Or(s.Help, usage.Help[s.Name]) }
 type Table []Spec
 
 // modes are words that start a task in the mode they name.
-var modes = [...]string{"code", "plan", "review", "ask", "debug", "architect", "explore", "security"}
+var modes = [...]string{"code", "plan", "review", "ask", "debug", "architect", "explore", "security", "triage"}
 
 // ownTasks are the tasks of the modes, for a mode's name without further words.
 var ownTasks = map[string]string{
@@ -75,6 +75,7 @@ var ownTasks = map[string]string{
 	"architect": "Design a solution for the task of this thread, and write it down.",
 	"explore":   "Look at the code that this thread is about, as it is now, and report how it works.",
 	"security":  "Review the change of this thread for security, as it is now, and report each fault that you find.",
+	"triage":    "Sort this issue: labels, duplicates, a question to its author.",
 }
 
 // OwnTask returns the task of a mode by its name alone.

@@ -34,7 +34,7 @@ func TestTaken(t *testing.T) {
 			t.Errorf("%s is free", name)
 		}
 	}
-	for _, name := range []string{"deploy", "notes", "state", "release", "triage", "improve-docs", "fix", "yes", "please"} {
+	for _, name := range []string{"deploy", "notes", "state", "release", "sort", "improve-docs", "fix", "yes", "please"} {
 		if why := table.Taken(name); why != "" {
 			t.Errorf("%s: %s", name, why)
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/render"
 	"github.com/handrail-bot/handrail/bot/reviewer"
 	"github.com/handrail-bot/handrail/bot/store"
+	"github.com/handrail-bot/handrail/bot/triage"
 	"github.com/handrail-bot/handrail/policy"
 )
 
@@ -79,10 +80,16 @@ func Reviews(mode string) bool {
 	return err == nil && m.Reviews()
 }
 
-// Brief returns the context of a review of a pull request beyond its thread: the
-// repository's review guidelines, earlier findings and commits since then. row is the
-// session to continue, or nil for a new one.
-func (c *Config) Brief(ctx context.Context, at *Thread, row *store.Session, mode string) ([]session.Item, error) {
+// Brief returns the context of a request beyond its thread. That of a review of a pull
+// request is the repository's review guidelines, earlier findings and commits since then;
+// that of a triage, labels and similar issues. row is the session to continue, or nil for a
+// new one; rules are the configuration in force.
+func (c *Config) Brief(
+	ctx context.Context, at *Thread, row *store.Session, mode string, rules policy.Config,
+) ([]session.Item, error) {
+	if m, err := policy.ParseMode(mode); err == nil && m.Triages() && at.Pull == nil {
+		return triage.Items(ctx, at.Client, at.Issue, rules.MayLabel)
+	}
 	if at.Pull == nil || !Reviews(mode) {
 		return nil, nil
 	}

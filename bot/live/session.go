@@ -63,6 +63,9 @@ type Scheduled struct {
 	Name       string `json:"name"`
 	Asks       bool   `json:"asks,omitempty"`
 	InThread   bool   `json:"in_thread,omitempty"`
+
+	Triage bool     `json:"triage,omitempty"` // it sorts an issue that nobody asked it to sort
+	Had    []string `json:"had,omitempty"`    // labels of that issue at the beginning
 	Range
 }
 

@@ -21,6 +21,7 @@ const (
 	UnknownAuthor   = "I could not verify the author of this, so I did nothing."
 	CheckIsRunning  = "The agent is working on this branch."
 	CheckMovedTitle = "moved on"
+	OnlyIssues      = "a triage sorts issues, and this is a pull request. For a review, write `/agent review`."
 	RepositoryGone  = "The repository is gone, or the App was uninstalled from it."
 
 	NotSigned = "`commits.sign` is `api`, but this GitHub does not sign the commits that it makes, so the commits here are not signed. Nothing else changes. To silence this notice, set `commits.sign` to `none`, or to `ssh` or `gpg` if the server has a key."

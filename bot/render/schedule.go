@@ -46,6 +46,15 @@ func ReviewStale(numbers []int, days int) string {
 	)
 }
 
+// SortIssue is the task of a triage that was not asked for.
+const SortIssue = "Sort this issue. Nobody is here to answer you: a question is for its author, and goes into triage_issue."
+
+// SortedUnasked is the reason why such a triage began.
+const SortedUnasked = "new issues are sorted here"
+
+// Triage returns the comment with the words of a triage.
+func Triage(said string) string { return limit(clean(said), maxBody) }
+
 // BySchedule is the reason why a scheduled session began.
 func BySchedule(name string) string { return "the schedule " + line(name, 80) + " started it" }
 

@@ -41,6 +41,7 @@ type State struct {
 	Times  string         `json:"times,omitempty"`  // configured times, to detect a change
 	Commit string         `json:"commit,omitempty"` // last reviewed commit of the default branch
 	Result string         `json:"result,omitempty"` // digest of the last reported result
+	Upto   int            `json:"upto,omitempty"`   // number of the last issue that was sorted
 	Past   []HistoryEntry `json:"past,omitempty"`   // newest last
 }
 
@@ -144,6 +145,9 @@ func (b Book) Forget(ctx context.Context, repo string) error {
 		return err
 	}
 	if err := b.Meta.Drop(ctx, tableKey(repo)); err != nil {
+		return err
+	}
+	if err := b.Meta.Drop(ctx, takenKey(repo)); err != nil {
 		return err
 	}
 	return b.Meta.DropAll(ctx, stateKey(repo, "")) // the prefix ends in a space

@@ -15,7 +15,8 @@ import (
 	"github.com/handrail-bot/handrail/bot/watch"
 )
 
-// Watcher starts scheduled sessions, and rereads schedules if the default branch changes.
+// Watcher starts scheduled sessions and the triage of opened issues, and rereads schedules if
+// the default branch changes.
 func Watcher() watch.Watcher { return watch.Watcher{Where: where, Hear: hear, Report: report} }
 
 // pushesDefaultBranch reports whether an event is a push to the default branch, which may have changed
@@ -25,8 +26,14 @@ func pushesDefaultBranch(ev ghapp.Event) bool {
 		ev.Thread.Repo != ""
 }
 
-// where returns the repository of an event that changes its default branch.
-func where(_ context.Context, _ *live.Config, ev ghapp.Event) (store.Delivery, bool, error) {
+// where returns the repository of an event that changes its default branch, and the thread of
+// an opened issue.
+func where(_ context.Context, c *live.Config, ev ghapp.Event) (store.Delivery, bool, error) {
+	if opens(ev) {
+		key := fmt.Sprintf("triage-%d-%d", ev.RepoID, ev.Thread.Number) //control:sorted-once
+		d := store.Delivery{Thread: ev.Thread.Key(), Sender: ev.Sender.Login, Priority: store.PriorityIdle, Key: key}
+		return d, !c.GitHub.Flooding(ev.Thread.Repository(), ev.Sender.Login), nil
+	}
 	return store.Delivery{Thread: ev.Thread.Key(), Priority: store.PriorityIdle, Key: "push-" + ev.Thread.Repository() + "-" + ev.After}, pushesDefaultBranch(ev), nil
 }
 
@@ -58,8 +65,11 @@ func hear(ctx context.Context, h *watch.Heard) (*watch.Answer, error) {
 		if err := json.Unmarshal(d.Payload, &s); err != nil {
 			return &watch.Answer{Note: err.Error()}, nil //nolint:nilerr // it never gets better
 		}
-		if h.At.Ref.Number == 0 {
+		switch {
+		case h.At.Ref.Number == 0:
 			return begin(ctx, h, s)
+		case s.Entry.Kind == kindTriage:
+			return sortThread(ctx, h, s)
 		}
 		return inThread(ctx, h, s)
 	case d.Event == readEvent:
@@ -70,6 +80,8 @@ func hear(ctx context.Context, h *watch.Heard) (*watch.Answer, error) {
 		return learn(ctx, h, id, "")
 	case pushesDefaultBranch(h.Event):
 		return learn(ctx, h, h.Event.Installation, h.Event.After)
+	case opens(h.Event):
+		return sortOpened(ctx, h)
 	}
 	return nil, nil
 }
@@ -136,6 +148,9 @@ func begin(ctx context.Context, h *watch.Heard, s Start) (*watch.Answer, error) 
 	if why != "" {
 		return &watch.Answer{Note: why}, note(why, nil)
 	}
+	if s.Entry.Kind == kindTriage {
+		return handOut(ctx, h, look, s, was)
+	}
 	to := h.At.Ref
 	if to.Number = s.Entry.Number; s.Entry.Result != "comment" {
 		if to.Number, err = look.issue(ctx, h.At.Ref, s.Entry); err != nil {
@@ -188,6 +203,9 @@ func inThread(ctx context.Context, h *watch.Heard, s Start) (*watch.Answer, erro
 // report posts the result of a scheduled session. Its issue shows the newest result; a
 // changed result also gets a comment.
 func report(ctx context.Context, c *live.Config, l *live.Session) error {
+	if l.Data.Schedule.Triage {
+		return tellTriage(ctx, l)
+	}
 	s, out, book := l.Data.Schedule, l.State.Outcome, Book{Meta: c.Store.Meta}
 	said := strings.TrimSpace(cmp.Or(out.Summary, out.Reason))
 	st, err := book.State(ctx, s.Repository, s.Name)

@@ -1,10 +1,11 @@
-// Package schedule starts unattended sessions: by the clock, or when the default branch
-// of a repository changes. It computes due times, and keeps its state in the database, so
+// Package schedule starts unattended sessions: by the clock, when the default branch of a
+// repository changes, or when an issue is opened that is to be sorted. It computes due times, and keeps its state in the database, so
 // that several servers start each occurrence once.
 //
 //	schedule.go   the schedules of a repository and their due times
 //	clock.go      starts and records due occurrences
 //	look.go       the subjects of schedules
+//	triage.go     issues that are sorted without a request
 package schedule
 
 import (
@@ -76,6 +77,9 @@ func wrongMode(s policy.Schedule, modes []string) string {
 
 // ModeOf returns the mode of a schedule.
 func ModeOf(s policy.Schedule) string {
+	if s.Kind == kindTriage {
+		return kindTriage
+	}
 	if s.Mode == "" && (s.Kind == "review" || s.Kind == "stale") {
 		return "review"
 	}

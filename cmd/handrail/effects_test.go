@@ -57,6 +57,7 @@ var effects = map[string]string{
 	"policy.comments.after": "TestDue", "policy.comments.approval": "serve_quiet", "policy.comments.severity": "TestLeastSeverity",
 	"policy.triggers.labels": "serve_triggers", "policy.triggers.assignee": "serve_triggers", "policy.triggers.dispatch": "serve_triggers", "policy.triggers.review": "serve_triggers_review",
 	"policy.triggers.checks": "serve_ci_fix", "policy.ci_fix.attempts": "TestDecide", "policy.ci_fix.per_head": "TestDecide", "policy.ci_fix.wait": "TestWaits",
+	"policy.triage.on": "serve_triage_opened", "policy.triage.labels": "serve_triage_opened", "policy.triage.hourly": "TestTriageOfOpened",
 	"policy.schedules.name": "serve_schedules", "policy.schedules.cron": "TestClock", "policy.schedules.on": "serve_schedules", "policy.schedules.kind": "serve_schedule_kinds", "policy.schedules.task": "serve_schedules",
 	"policy.schedules.days": "serve_schedule_kinds", "policy.schedules.zone": "TestClock", "policy.schedules.jitter": "TestJitter", "policy.schedules.missed": "TestClock", "policy.schedules.mode": "TestOf",
 	"policy.schedules.result": "serve_schedule_kinds", "policy.schedules.number": "serve_schedule_kinds", "policy.schedules.unattended": "serve_schedule_kinds",

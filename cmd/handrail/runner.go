@@ -10,6 +10,7 @@ import (
 
 	"github.com/handrail-bot/handrail/agent"
 	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/agent/tools"
 	"github.com/handrail-bot/handrail/agent/tools/github"
 	"github.com/handrail-bot/handrail/agent/work"
 	"github.com/handrail-bot/handrail/agent/workspace"
@@ -222,10 +223,7 @@ func (r *serveRunner) run(ctx context.Context, w bot.Work) (session.Outcome, err
 		Equip: func(c *agent.Config) {
 			c.Plans = w.Thread.Pull == nil || !w.Thread.Pull.Fork // work on a fork waits until its commit is approved
 			of := reader.New(w.Thread.Client, w.Thread.Ref, local.Hides(m))
-			c.Tools = append(c.Tools, github.Tools(of, w.Task.Nonce)...)
-			c.Tools = append(c.Tools, reader.Board{Reader: of, Session: w.Task.Session, Log: w.Log, Send: w.Post}.Tools()...)
-			wait := reader.Wait{Log: w.Log, Now: time.Now, Green: w.SawGreen, Limits: rules.CIFix}
-			c.Tools = append(c.Tools, of.Waiting(wait, w.Task.Nonce))
+			c.Tools = append(c.Tools, threadTools(of, w, rules)...)
 		},
 		ReviewBranch: func(request string) string { return approval.ReviewBranch(w.Thread.Ref, request) },
 		Inbox:        w.Inbox,
@@ -256,6 +254,15 @@ func (r *serveRunner) noteAway(ctx context.Context, model string, err error) {
 	if r.opt.away != nil {
 		r.opt.away(away.Err)
 	}
+}
+
+// threadTools returns the tools of a session for its thread.
+func threadTools(of reader.Reader, w bot.Work, rules policy.Config) []tools.Tool {
+	board := reader.Board{Reader: of, Session: w.Task.Session, Log: w.Log, Send: w.Post}
+	desk := reader.Desk{Board: board, Rules: rules, Alone: w.Task.Requester == "", Had: w.Had}
+	wait := reader.Wait{Log: w.Log, Now: time.Now, Green: w.SawGreen, Limits: rules.CIFix}
+	list := append(github.Tools(of, w.Task.Nonce), board.Tools()...)
+	return append(list, desk.Tool(), of.Waiting(wait, w.Task.Nonce))
 }
 
 // noImage tells the thread which image is missing, and the operator the cause.

@@ -254,6 +254,8 @@ func about(e schedule.Entry, st schedule.State) string {
 		return "(A review of the newest commits of the default branch.)"
 	case "stale":
 		return "(A look at open pull requests without activity, if there are any.)"
+	case "triage":
+		return "(Labels, duplicates and questions for new issues without a label, in their threads.)"
 	case "dependencies":
 		return "(A look at the repository's dependencies.)"
 	}

@@ -10,6 +10,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/handrail-bot/handrail/bot/render"
 	"github.com/handrail-bot/handrail/cmd/simulate"
 	"github.com/handrail-bot/handrail/policy"
 )
@@ -119,6 +120,8 @@ func TestWould(t *testing.T) {
 		{"without rights", simulate.Input{Payload: comment("/agent fix the test"), Permission: "read"}, "reaction confused"},
 		{"a mode that is not let", simulate.Input{Payload: comment("/agent fix the test"), Repository: policy.Config{Modes: []string{"ask"}}}, "answer, reaction eyes"},
 		{"a repository that is not served", simulate.Input{Payload: comment("/agent fix it"), Repositories: []string{"acme/other"}}, "none"},
+		{"an issue without a command", simulate.Input{Payload: with(t, "issues/15-opened.json", map[string]any{"issue.body": "It fails."})}, "none"},
+		{"an issue that is sorted", simulate.Input{Payload: with(t, "issues/15-opened.json", map[string]any{"issue.body": "It fails."}), Permission: "read", Repository: policy.Config{Watch: policy.Watch{Triage: policy.Triage{On: "opened"}}}}, "session triage " + render.SortIssue},
 		{"an issue", simulate.Input{Payload: with(t, "issues/15-opened.json", map[string]any{"issue.title": "Crash", "issue.body": "It fails.\n\n/agent fix it"})}, "session code Crash …, reaction eyes"},
 		{"a line of a pull request", simulate.Input{Payload: inline("/agent why?")}, "session code why?, reaction eyes"},
 		{"a change of a fork", simulate.Input{Payload: fork("/agent fix it")}, "session code, answer, reaction eyes"},

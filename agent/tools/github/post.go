@@ -102,7 +102,7 @@ func labels(a tools.Args) (p Post, err error) {
 
 // post makes a tool of a sheet. read parses the post from the arguments.
 func post(on Board, s tools.Sheet, read func(tools.Args) (Post, error)) tools.Tool {
-	s.Kind, s.Outer = policy.Post, true
+	s.Kind, s.Outer, s.Modes = policy.Post, true, []string{"code", "architect", "debug"}
 	return tools.New(s,
 		func(ctx context.Context, a tools.Args) (policy.Action, error) {
 			p, err := read(a)

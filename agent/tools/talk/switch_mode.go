@@ -16,7 +16,9 @@ var switchModeDoc string
 func switchMode(*tools.Kit) tools.Tool {
 	var names []string
 	for _, m := range policy.Modes() {
-		names = append(names, m.Name)
+		if !m.Triages() {
+			names = append(names, m.Name)
+		}
 	}
 	return tools.New(tools.Sheet{Name: "switch_mode", Doc: switchModeDoc, Kind: policy.Converse, Outer: true,
 		Aliases: []string{"change_mode", "set_mode"},

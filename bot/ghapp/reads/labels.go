@@ -9,10 +9,13 @@ import (
 
 const labelPages = 10
 
-// Labels returns the names of the repository's labels, at most 1,000.
-func Labels(ctx context.Context, c *ghapp.Client) (names []string, err error) {
+// Label is a label of a repository.
+type Label struct{ Name, Description string }
+
+// Labels returns the repository's labels, at most 1,000.
+func Labels(ctx context.Context, c *ghapp.Client) (list []Label, err error) {
 	for next, n := 1, 0; next > 0 && n < labelPages; n++ {
-		var got []struct{ Name string }
+		var got []Label
 		next, err = page(
 			ctx,
 			c,
@@ -22,9 +25,7 @@ func Labels(ctx context.Context, c *ghapp.Client) (names []string, err error) {
 		if err != nil {
 			return nil, err
 		}
-		for _, l := range got {
-			names = append(names, l.Name)
-		}
+		list = append(list, got...)
 	}
-	return names, nil
+	return list, nil
 }

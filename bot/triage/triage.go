@@ -1,0 +1,76 @@
+// Package triage gathers the facts for sorting an issue: the labels that it may get, and the
+// issues that may report the same.
+//
+//	triage.go   the context of a triage
+//	similar.go  a search among the issues of a repository
+package triage
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/bot/ghapp"
+	"github.com/handrail-bot/handrail/bot/ghapp/reads"
+	"github.com/handrail-bot/handrail/policy/untrusted"
+)
+
+const (
+	maxLabels = 80 // in the context
+	maxWords  = 120
+	maxSame   = 5 // issues in the context
+)
+
+// Items returns the context of the triage of an issue. may reports whether it may get a
+// label.
+func Items(ctx context.Context, c *ghapp.Client, is ghapp.Issue, may func(label string) bool) ([]session.Item, error) {
+	labels, err := reads.Labels(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	var list strings.Builder
+	n := 0
+	for _, l := range labels {
+		if n == maxLabels || !may(l.Name) {
+			continue
+		}
+		n++
+		list.WriteString("- " + shown(l.Name))
+		if l.Description != "" {
+			list.WriteString(": " + shown(l.Description))
+		}
+		list.WriteString("\n")
+	}
+	var out []session.Item
+	add := func(name, text string) {
+		if text != "" {
+			out = append(out, session.Item{Kind: session.ItemThread, Name: name, Text: text})
+		}
+	}
+	add("The labels that this issue may get", list.String())
+	others, err := reads.Issues(ctx, c, "all", maxPages)
+	if err != nil {
+		return nil, err
+	}
+	var same strings.Builder
+	for _, o := range Similar(is, others, maxSame) {
+		fmt.Fprintf(&same, "- #%d, %s: %s\n", o.Number, o.State, shown(o.Title))
+	}
+	add("Issues with similar words, which may report the same or not: read one with the tool github before you name it",
+		same.String())
+	return out, nil
+}
+
+// maxPages is the number of pages of issues to search, a hundred each, newest activity first.
+const maxPages = 3
+
+// shown returns a line of a stranger as a reader sees it.
+func shown(text string) string {
+	text, _ = untrusted.CleanPlain(text)
+	text = strings.Join(strings.Fields(text), " ")
+	if r := []rune(text); len(r) > maxWords {
+		text = string(r[:maxWords-1]) + "…"
+	}
+	return text
+}
