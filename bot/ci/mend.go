@@ -44,7 +44,8 @@ func where(ctx context.Context, c *live.Config, ev ghapp.Event) (store.Delivery,
 		return store.Delivery{}, false, err
 	}
 	for _, s := range list {
-		if s.State != session.PhaseWaitingChecks && !awaitsGreen(c, s) && (s.Pull == 0 || Off(c.InForce(live.DataOf(s)).Triggers) != "") {
+		off := s.Pull == 0 || Off(c.InForce(live.DataOf(s)).Triggers) != ""
+		if off && s.State != session.PhaseWaitingChecks && !awaitsGreen(c, s) {
 			continue
 		}
 		own, err := c.GitHub.Speaks(ctx, ghapp.User{}, ev.Check.AppID)
