@@ -96,7 +96,7 @@ func fillOld(b *testing.B, path string, n int) {
 		`INSERT INTO sessions (id, thread, repo, requester, state, pull, branch, created, version, doc)
 			WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < ?)
 			SELECT 's' || i, 'o/r' || (i % 50) || '#' || i, 'o/r' || (i % 50), 'kim' || (i % 20), iif(i <= 50, 'awaiting answer', 'done'), i, 'agent/' || i, i, 1,
-			CAST('{"id":"s' || i || '","data":"` + strings.Repeat("eA==", 125) + `"}' AS BLOB) FROM c`,
+			CAST('{"id":"s' || i || '","data":"` + strings.Repeat("eHh4", 125) + `"}' AS BLOB) FROM c`,
 		`INSERT INTO leases (key, owner, epoch, until, not_before, attempts, wanted)
 			WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < ?) SELECT 's' || i, '', 2, i, 0, 0, 0 FROM c`,
 		`INSERT INTO leases (key, owner, epoch, until, not_before, attempts, wanted)
