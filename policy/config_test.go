@@ -57,6 +57,7 @@ long_running_commands: [make *]
 setup: {commands: [npm ci], files: [package-lock.json], caches: [npm], network: open}
 verify: auto
 test: [make test-all]
+repositories: [acme/lib, acme/spec@v2]
 triage: {on: opened, labels: [bug, needs info], hourly: 5}
 tools: {new_task: {off: true}, ask_followup_question: {off_in: [ask]}, run_terminal_command: {timeout: 5m}}
 language_servers: [{name: elixir-ls, command: [elixir-ls], extensions: [ex, exs]}]

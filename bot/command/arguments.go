@@ -130,7 +130,7 @@ func TakesCheckpoints(c *Command, rest string) error {
 		n, err := strconv.Atoi(path)
 		switch {
 		case err == nil && c.Name == "keep":
-			return wrong("`keep %s`: name the files to keep, or none to keep all", inCodeSpan(word))
+			return wrong(usage.KeepFiles, c.Name, inCodeSpan(word))
 		case err == nil && (n < 1 || n > 1000):
 			return wrong("`%s %s`: write a number from 1 to 1000", c.Name, inCodeSpan(word))
 		case err == nil:
