@@ -7,13 +7,21 @@ QUIET = | grep --line-buffered -v -e '^=== ' -e '^ok ' -e '^PASS' -e '^ *--- PAS
 # Memory is given for time: the processes are many and short.
 CRASH = GOGC=400 $(GO) test ./cmd/handrail -count=1 -run '^TestCrash$$' -v
 
-.PHONY: build test race lsp lsp-servers lsp-exam browser workflows release-check vuln mutations bench bench-short bench-large bench-prefix size crash-short crash crash-action disk load hostile programs judge stale stale-diffs edits outline-judge orders ladder long pictures first-hour models models-bad review-eval shape bad-github mcp dashboard-shots promtool viewers
+.PHONY: build test check race lsp lsp-servers lsp-exam browser workflows release-check vuln mutations bench bench-short bench-large bench-prefix size crash-short crash crash-action disk load hostile programs judge stale stale-diffs edits outline-judge orders ladder long pictures first-hour models models-bad review-eval shape bad-github mcp dashboard-shots promtool viewers
 
 build:
 	CGO_ENABLED=0 $(GO) build -trimpath -o handrail ./cmd/handrail
 
 test:
 	$(GO) test ./...
+
+# Lint, all tests and the demo, the race detector and the container image: the jobs of
+# .github/workflows/ci.yml, one after the other.
+check:
+	./.ci/lint
+	./.ci/test
+	./.ci/race
+	./.ci/image
 
 # Real language servers: what a cold one leaves out is told, and no answer is about files as they were. They are
 # installed into LSP.
