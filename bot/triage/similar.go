@@ -17,9 +17,9 @@ const (
 	titleCount = 3     // a word of a title counts as much as so many of a text
 )
 
-// Similar returns the issues whose words are most like those of an issue, best first, at
+// similar returns the issues whose words are most like those of an issue, best first, at
 // most n. A word counts the more the fewer issues have it.
-func Similar(is ghapp.Issue, others []reads.Issue, n int) []reads.Issue {
+func similar(is ghapp.Issue, others []reads.Issue, n int) []reads.Issue {
 	bags, in := make([]map[string]float64, len(others)), map[string]int{}
 	for i, o := range others {
 		bags[i] = bag(o.Title, o.Body)

@@ -32,7 +32,7 @@ var (
 	repositoryKeys = fileKind{
 		[]string{
 			"models", "mode", "modes", "turns", "auto_approve_commands", "auto_approve_sensitive_edits", "commands", "defaults", "always_ask", "sensitive_files",
-			"approvals", "branch", "budget", "comments", "pull_request", "undo", "push", "triggers", "ci_fix", "schedules", "schedule_limits", "long_running_commands", "mcp", "setup", "language_servers", "test", "verify", "tools",
+			"approvals", "branch", "budget", "comments", "pull_request", "undo", "push", "triggers", "ci_fix", "schedules", "schedule_limits", "long_running_commands", "mcp", "setup", "language_servers", "test", "verify", "tools", "repositories", "triage",
 		},
 		"\nThis looks like a repository's .github/agent.yml; in a server's file these keys stand below `policy:`.",
 	}

@@ -25,8 +25,9 @@ import (
 )
 
 type doctorCmd struct {
-	Machine doctorMachineCmd `cmd:"" default:"withargs" help:"Look for a container runtime or sandbox and for the model server."`
-	Model   doctorModelCmd   `cmd:"" help:"Try a model on small tasks in each form of answering, and say which form to take."`
+	Machine   doctorMachineCmd   `cmd:"" default:"withargs" help:"Look for a container runtime or sandbox and for the model server."`
+	Languages doctorLanguagesCmd `cmd:"" help:"Say which languages of a clone have a language server in the workspace, and what to install for the others."`
+	Model     doctorModelCmd     `cmd:"" help:"Try a model on small tasks in each form of answering, and say which form to take."`
 }
 
 type doctorMachineCmd struct {

@@ -22,7 +22,7 @@ var readers = map[string]string{
 	"bot/dashboard.item":          "an event as a part of a page",
 	"bot/dashboard.replaced":      "a call whose result follows is shown with it",
 	"bot/dashboard.take":          "events as they come, for the viewers of a session",
-	"bot/dashboard.textPage":      "one text of the log, whole",
+	"bot/dashboard.payloadOf":     "one text or picture of the log, whole",
 	"agent/work.Unseal":           "contents of files that are sealed, for people",
 	"bot/store/anchor.sign":       "where a run ended",
 	"cmd/action.Event":            "what is asked, in the log of a job",

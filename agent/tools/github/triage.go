@@ -29,8 +29,8 @@ const (
 	maxQuestion = 600 // characters
 )
 
-// TriageTool is the name of the tool that ends a triage.
-const TriageTool = "triage_issue"
+// triageTool is the name of the tool that ends a triage.
+const triageTool = "triage_issue"
 
 // nothing are the words of a session without a requester that has nothing to say.
 const nothing = "nothing to report"
@@ -48,7 +48,7 @@ func Triage(on Desk, alone bool) tools.Tool {
 	t := triager{on, alone}
 	return tools.New(
 		tools.Sheet{
-			Name:      TriageTool,
+			Name:      triageTool,
 			Kind:      policy.Post,
 			Outer:     true,
 			Essential: true,

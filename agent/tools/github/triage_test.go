@@ -40,8 +40,8 @@ func triage(t *testing.T, on *desk, alone bool, args string) (policy.Action, too
 	if err != nil {
 		t.Fatal(err)
 	}
-	tool, _ := r.Find(github.TriageTool)
-	one := session.Call{ID: "7.1", Name: github.TriageTool, Arguments: json.RawMessage(args)}
+	tool, _ := r.Find("triage_issue")
+	one := session.Call{ID: "7.1", Name: "triage_issue", Arguments: json.RawMessage(args)}
 	act, err := tool.Intent(t.Context(), one)
 	if err != nil {
 		return act, tools.Result{}, err
@@ -82,7 +82,7 @@ func TestTriage(t *testing.T) {
 			}
 			continue
 		}
-		want := policy.Action{Kind: policy.Post, Tool: github.TriageTool, Triage: true, Labels: c.labels, Display: "triage this issue:\n\n" + c.said}
+		want := policy.Action{Kind: policy.Post, Tool: "triage_issue", Triage: true, Labels: c.labels, Display: "triage this issue:\n\n" + c.said}
 		if diff := cmp.Diff(want, act); diff != "" || res.Content != c.said {
 			t.Errorf("%s: said %q\n%s", c.args, res.Content, diff)
 		}

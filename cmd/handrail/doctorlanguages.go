@@ -1,0 +1,119 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/handrail-bot/handrail/agent/workspace"
+	"github.com/handrail-bot/handrail/cmd/doctor"
+	"github.com/handrail-bot/handrail/cmd/door"
+	"github.com/handrail-bot/handrail/gitops"
+	"github.com/handrail-bot/handrail/policy"
+)
+
+type doctorLanguagesCmd struct {
+	Repo      string `default:"." type:"path" help:"The clone."`
+	Workspace string `enum:"auto,docker,bwrap,local" default:"auto" help:"Where the servers are looked for and run, as for run."`
+	Image     string `help:"Image of the workspace; docker only."`
+	JSON      bool   `name:"json" help:"Print one JSON object."`
+}
+
+// Run starts the language servers of a clone's files in a workspace, and says how they are.
+func (c *doctorLanguagesCmd) Run(ctx context.Context, w *console) error {
+	repo, err := gitops.OpenLocal(c.Repo)
+	if err != nil {
+		return door.UsageError{Err: err}
+	}
+	head, err := repo.Resolve(ctx, "HEAD")
+	if err != nil {
+		return door.Usage("find the last commit of %s: %w", c.Repo, err)
+	}
+	engine, err := pickWorkspace(ctx, w, c.Workspace, policy.Workspace{Image: c.Image})
+	if err != nil {
+		return err
+	}
+	states, err := serversIn(ctx, engine, repo, head, c.Image)
+	if err != nil {
+		return err
+	}
+	report := doctor.Report{OK: true, Findings: languageFindings(engine.Name(), states)}
+	if c.JSON {
+		return door.JSONLine(w.out, report)
+	}
+	doctor.List(w.door(), report.Findings)
+	return nil
+}
+
+// serversIn returns the language servers of a commit's files in a new workspace.
+func serversIn(
+	ctx context.Context, engine workspace.Engine, repo *gitops.Mirror, head, image string,
+) (states []workspace.ServerState, err error) {
+	dir, err := os.MkdirTemp("", "handrail-doctor-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, workspace.RemoveTree(dir)) }()
+	bases, err := gitops.OpenBases(gitops.BasesConfig{Dir: filepath.Join(dir, "bases")})
+	if err != nil {
+		return nil, err
+	}
+	layered, ok := engine.(workspace.Layered)
+	base, err := bases.Take(ctx, repo, gitops.BaseWant{Commit: head, Layers: ok && layered.Layers()})
+	if err != nil {
+		return nil, err
+	}
+	defer base.Drop()
+	ws, err := engine.Open(ctx, workspace.Spec{
+		Session: filepath.Base(dir), Source: base.Source, Over: base.Over, State: filepath.Join(dir, "state"), Image: image,
+	})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, ws.Close(context.WithoutCancel(ctx))) }()
+	if _, err := ws.Languages(ctx, nil); err != nil {
+		return nil, err
+	}
+	return ws.Servers(ctx)
+}
+
+// languageFindings are the lines about language servers. No session needs one.
+func languageFindings(engine string, states []workspace.ServerState) (out []doctor.Finding) {
+	place := "the image of the workspace"
+	if engine != "docker" {
+		place = "a directory of the PATH"
+	}
+	for _, s := range states {
+		f := doctor.Finding{Name: s.Server, Millis: s.Start.Milliseconds()}
+		files := fmt.Sprintf("%d files", s.Files)
+		if s.Files == 1 {
+			files = "1 file"
+		}
+		files += " (" + strings.Join(s.Extensions, ", ") + ")"
+		switch {
+		case !s.Installed:
+			f.Detail = "is not installed, for " + files
+			f.Remedy = "Install it into " + place + ": " + s.Install
+			if _, err := installLine(s.Server); err == nil && engine == "bwrap" {
+				f.Remedy = "Run `handrail lsp install " + s.Server + "`, or install it into /usr: " + s.Install
+			}
+		case s.Why != "":
+			f.Detail = s.Why
+		default:
+			version := s.Version
+			if version == "" {
+				version = "of no named version"
+			}
+			f.OK, f.Detail = true, fmt.Sprintf("%s, started in %s, for %s", version, s.Start.Round(time.Millisecond), files)
+		}
+		out = append(out, f)
+	}
+	if len(out) == 0 {
+		out = append(out, doctor.Finding{Name: "languages", OK: true, Detail: "no file is of a language with a known server"})
+	}
+	return out
+}
