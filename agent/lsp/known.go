@@ -24,12 +24,6 @@ type Server struct {
 // Serves reports whether the server is for files of this name.
 func (s Server) Serves(name string) bool { return s.language(name) != "" }
 
-// Bundled reports whether the server can be installed into a directory of its own, by a command that
-// takes it from npm_config_prefix or GOBIN.
-func (s Server) Bundled() bool {
-	return strings.HasPrefix(s.Install, "npm install -g ") || strings.HasPrefix(s.Install, "go install ")
-}
-
 func extensions(language string, exts ...string) map[string]string {
 	out := map[string]string{}
 	for _, e := range exts {

@@ -98,9 +98,6 @@ func languageFindings(engine string, states []workspace.ServerState) (out []doct
 		case !s.Installed:
 			f.Detail = "is not installed, for " + files
 			f.Remedy = "Install it into " + place + ": " + s.Install
-			if _, err := installLine(s.Server); err == nil && engine == "bwrap" {
-				f.Remedy = "Run `handrail lsp install " + s.Server + "`, or install it into /usr: " + s.Install
-			}
 		case s.Why != "":
 			f.Detail = s.Why
 		default:
