@@ -19,6 +19,9 @@ import (
 // the default branch changes.
 func Watcher() watch.Watcher { return watch.Watcher{Where: where, Hear: hear, Report: report} }
 
+// WatcherOfRun is [Watcher] without the triage of opened issues.
+func WatcherOfRun() watch.Watcher { return watch.Watcher{Where: whereChanged, Hear: hear, Report: report} }
+
 // pushesDefaultBranch reports whether an event is a push to the default branch, which may have changed
 // the schedules.
 func pushesDefaultBranch(ev ghapp.Event) bool {
@@ -28,12 +31,17 @@ func pushesDefaultBranch(ev ghapp.Event) bool {
 
 // where returns the repository of an event that changes its default branch, and the thread of
 // an opened issue.
-func where(_ context.Context, c *live.Config, ev ghapp.Event) (store.Delivery, bool, error) {
+func where(ctx context.Context, c *live.Config, ev ghapp.Event) (store.Delivery, bool, error) {
 	if opens(ev) {
 		key := fmt.Sprintf("triage-%d-%d", ev.RepoID, ev.Thread.Number) //control:sorted-once
 		d := store.Delivery{Thread: ev.Thread.Key(), Sender: ev.Sender.Login, Priority: store.PriorityIdle, Key: key}
 		return d, !c.GitHub.Flooding(ev.Thread.Repository(), ev.Sender.Login), nil
 	}
+	return whereChanged(ctx, c, ev)
+}
+
+// whereChanged returns the repository of an event that changes its default branch.
+func whereChanged(_ context.Context, _ *live.Config, ev ghapp.Event) (store.Delivery, bool, error) {
 	return store.Delivery{Thread: ev.Thread.Key(), Priority: store.PriorityIdle, Key: "push-" + ev.Thread.Repository() + "-" + ev.After}, pushesDefaultBranch(ev), nil
 }
 

@@ -124,6 +124,7 @@ func act(ctx context.Context, w *console, run action.Run) (err error) {
 		waits.Event(e)
 		a.turns.Event(e)
 	}
+	opt.inRun = true
 	opt.away, opt.fault = waits.Failed, func(err error) { a.fault = err }
 	if a.server, w, err = newParts(w, cfg, opt); err != nil { //nolint:contextcheck // traces last until closed
 		return err

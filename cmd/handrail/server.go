@@ -68,6 +68,7 @@ type serverOptions struct {
 	login     string                        // of the bot, if GitHub cannot be asked for it
 	owner     string                        // of leases; empty generates a unique name
 	shown     func(session.Event)           // receives the events of sessions
+	inRun     bool                          // a workflow run, which sorts no opened issue
 	away      func(error)                   // receives each failure to reach a session's model; may be nil
 	// receives faults of configurations and workspaces; nil makes workspaces required
 	fault   func(error)
@@ -267,12 +268,16 @@ func (s *server) contextRoom(ctx context.Context, name string) int {
 
 // newQueue makes the bot and the queue that hands it threads.
 func (s *server) newQueue(r *serveRunner, jobs queue.Engine) (err error) {
+	table := watchers.All()
+	if s.opt.inRun {
+		table = watchers.OfRun()
+	}
 	s.bot, err = bot.New(bot.Config{
 		Store:    s.redactedStore,
 		GitHub:   s.app,
 		Runner:   r,
 		Offers:   r,
-		Watchers: watchers.All(),
+		Watchers: table,
 		Clone: local.Clone{
 			Mirror: r.mirror,
 			Rules:  rules,

@@ -29,8 +29,14 @@ import (
 )
 
 // All returns the table. An event goes to the first watcher that handles it.
-func All() []watch.Watcher {
-	return []watch.Watcher{ci.Watcher(), schedule.Watcher(), trigger.Watcher()}
+func All() []watch.Watcher { return table(schedule.Watcher()) }
+
+// OfRun returns the table for a workflow run. It does not sort issues when they are opened:
+// each issue would leave a ref with its state, wanted or not.
+func OfRun() []watch.Watcher { return table(schedule.WatcherOfRun()) }
+
+func table(clock watch.Watcher) []watch.Watcher {
+	return []watch.Watcher{ci.Watcher(), clock, trigger.Watcher()}
 }
 
 // Read makes the bot read the schedules of repositories. Names are owner/name; owner/* is
