@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/handrail-bot/handrail/bot/fault"
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/ghapp/reads"
 	"github.com/handrail-bot/handrail/bot/live"
@@ -44,8 +45,11 @@ func sortOpened(ctx context.Context, h *watch.Heard) (*watch.Answer, error) {
 		return &watch.Answer{Note: "the agent's own issue"}, nil
 	}
 	place, err := h.Start(ctx, ev.Installation)
-	if err != nil {
+	switch {
+	case fault.Temporary(err):
 		return nil, err
+	case err != nil: // there is no request, and one that follows in the thread does not wait
+		return &watch.Answer{Note: fault.InWords(err).Error()}, nil
 	}
 	if place.Config.Triage.On != ev.Action { //control:triage-is-off
 		return &watch.Answer{Note: "an issue is not sorted when it is opened: triage.on does not say so"}, nil

@@ -36,7 +36,7 @@ var arrows = map[string][]string{
 	"bot/dashboard":     {"bot/store", "agent/session", "agent/workspace/outline", "policy", "policy/secret", "policy/untrusted"},
 	"bot/webhook":       {"bot/quota", "bot/store"},
 	"bot/watch":         {"bot/ghapp", "bot/live", "bot/store", "agent/session", "policy"},
-	"bot/schedule":      {"bot/ghapp", "bot/ghapp/reads", "bot/live", "bot/render", "bot/store", "bot/thread", "bot/watch", "policy"},
+	"bot/schedule":      {"bot/fault", "bot/ghapp", "bot/ghapp/reads", "bot/live", "bot/render", "bot/store", "bot/thread", "bot/watch", "policy"},
 	"bot/ci":            {"bot/ghapp", "bot/ghapp/reads", "agent/session", "policy", "policy/untrusted", "bot/live", "bot/render", "bot/store", "bot/watch"},
 	"bot/trigger":       {"bot/ghapp", "bot/live", "bot/store", "bot/thread", "bot/watch", "policy", "policy/untrusted"},
 	"bot/sweep":         {"bot/ghapp", "bot/ghapp/reads", "bot/store"},
