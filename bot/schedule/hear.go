@@ -20,7 +20,9 @@ import (
 func Watcher() watch.Watcher { return watch.Watcher{Where: where, Hear: hear, Report: report} }
 
 // WatcherOfRun is [Watcher] without the triage of opened issues.
-func WatcherOfRun() watch.Watcher { return watch.Watcher{Where: whereChanged, Hear: hear, Report: report} }
+func WatcherOfRun() watch.Watcher {
+	return watch.Watcher{Where: whereChanged, Hear: hear, Report: report}
+}
 
 // pushesDefaultBranch reports whether an event is a push to the default branch, which may have changed
 // the schedules.
