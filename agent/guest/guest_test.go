@@ -509,11 +509,13 @@ func TestRecordedAgents(t *testing.T) {
 				t.Fatal(err)
 			}
 			calls, err = k.next(result("Saved."), result("It was allowed, once."))
-			if err != nil || len(calls) != 1 || !strings.HasPrefix(calls[0], stepTool) {
-				t.Fatal(calls, err)
+			if err == nil && len(calls) == 1 { // otherwise the end came before the step was passed on
+				var end []string
+				end, err = k.next(result("Saved."))
+				calls = append(calls, end...)
 			}
-			calls, err = k.next(result("Saved."))
-			if err != nil || !slices.Equal(calls, []string{completionTool + ` {"result":"It is copied."}`}) {
+			if err != nil || len(calls) != 2 || !strings.HasPrefix(calls[0], stepTool) ||
+				calls[1] != completionTool+` {"result":"It is copied."}` {
 				t.Error(calls, err)
 			}
 			g.end(g.at)

@@ -134,6 +134,9 @@ func (p *pages) running(ctx context.Context, start bool) (*chromium, error) {
 	case !start:
 		return nil, errors.New(`no browser is open: begin with action "launch" and a URL`)
 	}
+	if err := p.h.base.wait(ctx); err != nil { // disk use is counted from then on
+		return nil, err
+	}
 	if err := p.h.mayRun(ctx, ""); err != nil {
 		return nil, err
 	}
