@@ -131,7 +131,8 @@ func (m *meter) check(ctx context.Context) (*session.Outcome, error) {
 	}
 	switch {
 	case why != "":
-	case m.turnsLeft() <= 0 && !m.acting() && (m.mayWrite() || !m.Unanswered()): // a mode that only reads ends with an answer
+	case m.turnsLeft() <= 0 && !m.acting() &&
+		(m.mayWrite() || !m.Unanswered()): // a mode that only reads ends with an answer
 		why = fmt.Sprintf("All %d turns are used", m.turnLimit())
 		if m.turnLimit() == 1 {
 			why = "The one turn is used"

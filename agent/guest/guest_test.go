@@ -432,7 +432,7 @@ func TestTokensEndAnAnswer(t *testing.T) {
 func TestTurnsEndAnAnswer(t *testing.T) {
 	var g *Guest
 	admitted := make(chan error, 1)
-	g = (&stub{turns: []func(*stub, string) string{func(st *stub, _ string) string {
+	g = (&stub{turns: []func(*stub, string) string{func(_ *stub, _ string) string {
 		d := g.cfg.Door
 		for range 2 {
 			if d.admit(t.Context(), true) != nil || d.admit(t.Context(), false) != nil {

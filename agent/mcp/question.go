@@ -114,7 +114,13 @@ func formOf(schema any) form {
 	var out form
 	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
 		p := s.Properties[name]
-		f := field{name: name, kind: p.Type, doc: p.Description, required: slices.Contains(s.Required, name), preset: p.Default}
+		f := field{
+			name:     name,
+			kind:     p.Type,
+			doc:      p.Description,
+			required: slices.Contains(s.Required, name),
+			preset:   p.Default,
+		}
 		if f.doc == "" {
 			f.doc = p.Title
 		}

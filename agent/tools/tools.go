@@ -1,8 +1,8 @@
 // Package tools defines tools, their registry and the parsing of their arguments. The
 // tools themselves are in the families below, one file each, with the description
 // (.md) beside it: file reads, edit changes, search finds, code asks language servers,
-// shell runs commands, page uses a browser, talk converses with the user and maintains the to-do list. Package builtin combines
-// them.
+// shell runs commands, page uses a browser, talk converses with the user and maintains
+// the to-do list. Package builtin combines them.
 //
 // A tool declares before it acts. Intent describes a call's effects, as facts for the
 // policy and as the exact command or diff for the approver, and changes nothing. Run

@@ -27,8 +27,10 @@ const (
 
 // The size of the viewport in pixels: the one at launch, which is the maximum, and the minimum.
 const (
-	PageWidth, PageHeight       = 1280, 800
-	MinPageWidth, MinPageHeight = 200, 150
+	PageWidth     = 1280
+	PageHeight    = 800
+	MinPageWidth  = 200
+	MinPageHeight = 150
 )
 
 // PageStep is one action in the browser. An element is a number of the last outline, a CSS

@@ -25,8 +25,9 @@ func (s Spec) Check() error {
 			return fmt.Errorf("open workspace: source %q: it must be an absolute path", dir)
 		}
 	}
+	name := regexp.MustCompile(`^[A-Za-z0-9-]+/[A-Za-z0-9._-]+$`)
 	for _, o := range s.Others {
-		if ok, err := regexp.MatchString(`^[A-Za-z0-9-]+/[A-Za-z0-9._-]+$`, o.Name); err != nil || !ok || path.Clean(o.Name) != o.Name {
+		if !name.MatchString(o.Name) || path.Clean(o.Name) != o.Name {
 			return fmt.Errorf("open workspace: %q is no name of a repository", o.Name)
 		}
 	}

@@ -193,7 +193,8 @@ func noteSteps(p *session.Note) []step {
 		first, _, _ := strings.Cut(p.Text, "\n")
 		out = append(out, step{text: first})
 	}
-	if slices.Contains([]session.NoteKind{session.NoteSetUp, session.NotePaths, session.NoteOthers}, p.Kind) { // its first line is for readers
+	if slices.Contains([]session.NoteKind{session.NoteSetUp, session.NotePaths, session.NoteOthers}, p.Kind) {
+		// The first line is for readers.
 		first, _, _ := strings.Cut(p.Text, "\n")
 		out = append(out, step{text: first, bad: p.Kind == session.NoteSetUp && p.Layer == ""})
 	}

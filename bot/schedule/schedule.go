@@ -1,6 +1,7 @@
 // Package schedule starts unattended sessions: by the clock, when the default branch of a
-// repository changes, or when an issue is opened that is to be sorted. It computes due times, and keeps its state in the database, so
-// that several servers start each occurrence once.
+// repository changes, or when an issue is opened that is to be sorted. It computes due
+// times, and keeps its state in the database, so that several servers start each occurrence
+// once.
 //
 //	schedule.go   the schedules of a repository and their due times
 //	clock.go      starts and records due occurrences

@@ -18,8 +18,8 @@ const (
 )
 
 // similar returns the issues whose words are most like those of an issue, best first, at
-// most n. A word counts the more the fewer issues have it.
-func similar(is ghapp.Issue, others []reads.Issue, n int) []reads.Issue {
+// most [maxSame]. A word counts the more the fewer issues have it.
+func similar(is ghapp.Issue, others []reads.Issue) []reads.Issue {
 	bags, in := make([]map[string]float64, len(others)), map[string]int{}
 	for i, o := range others {
 		bags[i] = bag(o.Title, o.Body)
@@ -48,7 +48,7 @@ func similar(is ghapp.Issue, others []reads.Issue, n int) []reads.Issue {
 	}
 	slices.SortStableFunc(list, func(a, b scored) int { return cmp.Compare(b.score, a.score) })
 	var out []reads.Issue
-	for _, s := range list[:min(n, len(list))] {
+	for _, s := range list[:min(maxSame, len(list))] {
 		out = append(out, s.of)
 	}
 	return out

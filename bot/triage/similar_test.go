@@ -28,16 +28,16 @@ func TestSimilar(t *testing.T) {
 		others = append(others, reads.Issue{Number: 10 + n, Title: fmt.Sprintf("The app should support format %d", n)})
 	}
 	var got []int
-	for _, o := range similar(is, others, 5) {
+	for _, o := range similar(is, others) {
 		got = append(got, o.Number)
 	}
 	if !slices.Equal(got, []int{2}) {
 		t.Errorf("similar are %v", got)
 	}
-	if list := similar(ghapp.Issue{}, others, 5); len(list) > 0 {
+	if list := similar(ghapp.Issue{}, others); len(list) > 0 {
 		t.Errorf("to an issue without words: %v", list)
 	}
-	if list := similar(is, nil, 5); len(list) > 0 {
+	if list := similar(is, nil); len(list) > 0 {
 		t.Errorf("in an empty repository: %v", list)
 	}
 }

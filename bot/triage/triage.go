@@ -54,7 +54,7 @@ func Items(ctx context.Context, c *ghapp.Client, is ghapp.Issue, may func(label 
 		return nil, err
 	}
 	var same strings.Builder
-	for _, o := range similar(is, others, maxSame) {
+	for _, o := range similar(is, others) {
 		fmt.Fprintf(&same, "- #%d, %s: %s\n", o.Number, o.State, shown(o.Title))
 	}
 	add("Issues with similar words, which may report the same or not: read one with the tool github before you name it",
