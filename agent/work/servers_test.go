@@ -348,6 +348,7 @@ func TestProposedLanguageServer(t *testing.T) {
 		"the command":    func(l *policy.LanguageServer) { l.Command = []string{"sh", "other.sh"} },
 		"the extensions": func(l *policy.LanguageServer) { l.Extensions = []string{"ex", "go"} },
 		"the network":    func(*policy.LanguageServer) { s.rules.Workspace = policy.Workspace{Network: "open"} },
+		"the image":      func(*policy.LanguageServer) { s.rules.Workspace.Image = "other:1" },
 	} {
 		changed := one
 		change(&changed)
