@@ -30,7 +30,7 @@ func (w *Console) Table(rows [][]string) error { return writeTable(w.Out, w.colu
 // the text.
 func (w *Console) Note(mark, text string) {
 	rest := max(w.columns()-ansi.StringWidth(mark), 1)
-	lines := wrap(text, rest)
+	lines := wrapAtSpaces(text, rest)
 	indent := "\n" + strings.Repeat(" ", ansi.StringWidth(mark))
 	fmt.Fprintln(w.Out, mark+strings.Join(lines, indent))
 }
@@ -106,6 +106,30 @@ func sum(list []int) (n int) {
 		n += v
 	}
 	return n
+}
+
+// wrapAtSpaces divides a text into lines of at most room columns. Words, such as those of a
+// command to copy, stay whole if they fit.
+func wrapAtSpaces(text string, room int) (lines []string) {
+	for part := range strings.SplitSeq(text, "\n") {
+		line := ""
+		for _, word := range strings.Fields(part) {
+			switch {
+			case line == "":
+				line = word
+			case ansi.StringWidth(line+" "+word) <= room:
+				line += " " + word
+			default:
+				lines, line = append(lines, line), word
+			}
+			if ansi.StringWidth(line) > room { // a word longer than a line
+				pieces := wrap(line, room)
+				lines, line = append(lines, pieces[:len(pieces)-1]...), pieces[len(pieces)-1]
+			}
+		}
+		lines = append(lines, line)
+	}
+	return lines
 }
 
 // wrap divides a text into lines of at most room columns. [ansi.Wrap] lets a breakpoint stand

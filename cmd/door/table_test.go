@@ -17,6 +17,7 @@ func TestTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.Note("→ ", "a remedy that is longer than a line of the page")
+	w.Note("→ ", "npm install -g typescript-language-server")
 	const want = `NAME    STATE  WHERE
 one     done   team/app/a-directory/of-
                a-long-name
@@ -26,6 +27,8 @@ three   a reason that has the rest of
         its line
 → a remedy that is longer than a line of
   the page
+→ npm install -g
+  typescript-language-server
 `
 	if b.String() != want {
 		t.Errorf("got\n%s\nwant\n%s", b.String(), want)
