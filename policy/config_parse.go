@@ -51,7 +51,7 @@ func Words() map[reflect.Type]strict.Words {
 		},
 		reflect.TypeFor[Repository](): {
 			Pattern: repositoryPattern,
-			Means:   "A repository, such as owner/name, or owner/name@ref for a branch, a tag or a commit.",
+			Means:   "A repository, such as owner/name, or owner/name@ref for a branch or a tag.",
 		},
 	}
 }

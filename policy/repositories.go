@@ -8,7 +8,7 @@ import (
 )
 
 // Repository is another repository that sessions may read, written "owner/name" or
-// "owner/name@ref". The ref is a branch, a tag or a commit id; without one it is the
+// "owner/name@ref". The ref is a branch or a tag; without one it is the
 // default branch. In the server's configuration the name may be "*", for all of an owner.
 type Repository string
 
@@ -18,7 +18,7 @@ func (r Repository) Name() string {
 	return name
 }
 
-// Ref returns the branch, the tag or the commit id; "" means the default branch.
+// Ref returns the branch or the tag; "" means the default branch.
 func (r Repository) Ref() string {
 	_, ref, _ := strings.Cut(string(r), "@")
 	return ref

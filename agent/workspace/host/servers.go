@@ -136,20 +136,13 @@ func (s *servers) program(k lsp.Server) string {
 		return ""
 	}
 	name := k.Argv[0]
-	dirs := filepath.SplitList(s.h.pathVar())
 	switch {
 	case path.IsAbs(name):
-		dirs, name = []string{"/"}, name[1:]
+		return programIn([]string{"/"}, name)
 	case strings.Contains(name, "/"):
-		dirs = []string{s.h.cfg.Root}
+		return programIn([]string{s.h.cfg.Root}, name)
 	}
-	for _, dir := range dirs {
-		at := path.Join(dir, name)
-		if info, err := os.Stat(at); err == nil && path.IsAbs(at) && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
-			return at
-		}
-	}
-	return ""
+	return s.h.onPath(name)
 }
 
 // serverFor returns the running server for a file, and starts it if it has to. why is the reason if

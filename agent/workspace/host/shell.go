@@ -95,8 +95,11 @@ func (h *host) findShell() (string, []string, error) {
 }
 
 // onPath returns the path of a program on the PATH of commands, or "".
-func (h *host) onPath(name string) string {
-	for dir := range strings.SplitSeq(h.pathVar(), ":") {
+func (h *host) onPath(name string) string { return programIn(strings.Split(h.pathVar(), ":"), name) }
+
+// programIn returns the path of the first program of a name in absolute directories, or "".
+func programIn(dirs []string, name string) string {
+	for _, dir := range dirs {
 		at := path.Join(dir, name)
 		if info, err := os.Stat(at); err == nil && path.IsAbs(at) && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
 			return at
