@@ -45,6 +45,7 @@ type Door struct {
 	due     bool          // a turn waits for the next wakeUp
 	process *process      // that is listened to
 	count   count
+	beside  int // tokens of them that are of no turn
 	refused []string
 }
 
@@ -119,32 +120,52 @@ func (d *Door) giveBack(turn bool) {
 	d.turns--
 }
 
-// add counts tokens, and is a sign of life.
-func (d *Door) add(c count) {
+// alive is a sign of life.
+func (d *Door) alive() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.count.prompt += c.prompt
-	d.count.answer += c.answer
-	d.count.cached += c.cached
 	if d.process != nil {
 		d.process.poke()
 	}
 }
 
-// full reports whether an answer has to end, so that budgets are looked at.
-func (d *Door) full() bool {
+// add counts the tokens of a request.
+func (d *Door) add(c count, turn bool) {
 	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.due || d.count.prompt+d.count.answer > maxTokens //control:guest-tokens-bound
+	d.count.prompt += c.prompt
+	d.count.answer += c.answer
+	d.count.cached += c.cached
+	if !turn {
+		d.beside += c.prompt + c.answer
+	}
+	d.mu.Unlock()
+	d.alive()
 }
 
-// settle sets the numbers of turns and tokens of an answer.
+// over ends an answer if budgets have to be looked at, or if the agent acted and its work is
+// to be saved. It reports whether it did; no turn begins from then on. The last turn is heard
+// to its end: its answer may be the agent's last words.
+func (d *Door) over(acted bool) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	used := d.count.prompt + d.count.answer
+	if d.left == 0 { //control:guest-last-words
+		acted, used = false, d.beside
+	}
+	if !d.due && !acted && used <= maxTokens { //control:guest-tokens-bound
+		return false
+	}
+	d.awake = false
+	return true
+}
+
+// settle ends an answer, and sets its numbers of turns and tokens.
 func (d *Door) settle(last *llm.Part) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	last.Inner, last.PromptTokens = d.turns-1, d.count.prompt
 	last.AnswerTokens, last.CachedTokens = d.count.answer, d.count.cached
-	d.turns, d.count = 0, count{}
+	d.awake, d.turns, d.count, d.beside = false, 0, count{}, 0
 }
 
 // Serve implements [workspace.Egress].

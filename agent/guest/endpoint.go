@@ -83,7 +83,7 @@ func (d *Door) forward(w http.ResponseWriter, r *http.Request, at string) {
 	if c == (count{}) && resp.StatusCode == http.StatusOK { // it does not count
 		c = count{prompt: len(body) / bytesPerToken, answer: size / bytesPerToken}
 	}
-	d.add(c)
+	d.add(c, turn)
 }
 
 // rewrite sets the model, and asks for the count of tokens. turn reports whether the request
@@ -134,7 +134,7 @@ func (d *Door) relay(w http.ResponseWriter, body io.Reader) (c count, size int) 
 				return c, size
 			}
 			_ = flush.Flush() // fails only with the connection
-			d.add(count{})
+			d.alive()
 		}
 		if err == bufio.ErrBufferFull { //nolint:errorlint // it is never wrapped
 			continue

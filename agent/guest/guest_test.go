@@ -3,6 +3,7 @@ package guest
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -176,7 +177,7 @@ type talk struct {
 	g    *Guest
 	msgs []llm.Message
 
-	turns, used int // of the agent's model: allowed, and used in the last answer
+	turns, used int // of the agent's model: allowed (0 means 9), and used in the last answer
 }
 
 // next asks for an answer, and returns its calls as "name arguments".
@@ -187,7 +188,7 @@ func (k *talk) next(more ...llm.Message) ([]string, error) {
 	k.msgs = append(k.msgs, more...)
 	said := llm.Message{Role: llm.RoleAssistant}
 	var calls []string
-	req := llm.Request{Messages: k.msgs, Tools: []llm.ToolSpec{{Name: completionTool}}, Turns: k.turns}
+	req := llm.Request{Messages: k.msgs, Tools: []llm.ToolSpec{{Name: completionTool}}, Turns: cmp.Or(k.turns, 9)}
 	for part, err := range k.g.Stream(ctx, req) {
 		if err != nil {
 			return nil, err
@@ -417,7 +418,7 @@ func TestAwaitIsBounded(t *testing.T) {
 func TestTokensEndAnAnswer(t *testing.T) {
 	var g *Guest
 	g = (&stub{turns: []func(*stub, string) string{func(st *stub, _ string) string {
-		g.cfg.Door.add(count{prompt: maxTokens, answer: 1})
+		g.cfg.Door.add(count{prompt: maxTokens, answer: 1}, true)
 		<-st.cancels
 		return "cancelled"
 	}}}).of(t, 0)
@@ -453,6 +454,52 @@ func TestTurnsEndAnAnswer(t *testing.T) {
 	}
 	if _, err := k.next(result("Saved.")); err != nil || <-admitted != nil || k.used != 1 {
 		t.Error(err, k.used)
+	}
+}
+
+// The last turn is heard to its end, whenever the step before it is read: it may bring the
+// last words, or one more action. Only then are all turns used.
+func TestLastTurnIsHeard(t *testing.T) {
+	d := NewDoor(Endpoint{}, nil)
+	ended, end := context.WithCancel(t.Context())
+	end()
+	d.wakeUp(nil, 2)
+	if d.over(false) || d.admit(ended, true) != nil || !d.over(true) || d.admit(ended, true) == nil {
+		t.Error("a step is not saved before the next turn")
+	}
+	d.wakeUp(nil, 1)
+	if d.admit(ended, true) != nil || d.over(true) {
+		t.Error("the last turn is not heard")
+	}
+	d.add(count{prompt: maxTokens + 1}, true)
+	if d.over(false) {
+		t.Error("the tokens of the last turn end it")
+	}
+	d.add(count{prompt: maxTokens + 1}, false)
+	if !d.over(false) {
+		t.Error("requests beside it have no bound")
+	}
+	d.wakeUp(nil, 0)
+	if d.over(true) || d.admit(ended, true) == nil || !d.over(false) {
+		t.Error("the next turn does not end it")
+	}
+	d.wakeUp(nil, 1)
+	if d.settle(&llm.Part{}); d.admit(ended, true) == nil {
+		t.Error("a turn begins behind the end of an answer")
+	}
+	var g *Guest
+	g = (&stub{turns: []func(*stub, string) string{func(s *stub, _ string) string {
+		if g.cfg.Door.admit(t.Context(), true) != nil {
+			return "cancelled"
+		}
+		s.update(object{"sessionUpdate": "tool_call_update", "toolCallId": "1", "title": "make", "kind": "execute", "status": "completed"})
+		s.update(object{"sessionUpdate": "agent_message_chunk", "content": object{"type": "text", "text": "It is made."}})
+		return "end_turn"
+	}}}).of(t, 0)
+	k := &talk{t: t, g: g, turns: 1}
+	want := []string{stepTool + ` {"did":["make"]}`, completionTool + ` {"result":"It is made."}`}
+	if calls, err := k.next(user("go")); err != nil || !slices.Equal(calls, want) || k.used != 1 {
+		t.Error(calls, err, k.used)
 	}
 }
 

@@ -50,7 +50,7 @@ func (g *Guest) listen(
 			return false, err
 		}
 		if !ok {
-			if len(p.steps) > 0 || g.cfg.Door.full() {
+			if g.cfg.Door.over(len(p.steps) > 0) {
 				return g.finish(p, &a, yield), nil
 			}
 			if err := g.patiently(ctx, p); err != nil {
