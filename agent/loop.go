@@ -261,7 +261,7 @@ func (r *run) ask(ctx context.Context) (session.Answer, error) {
 	}
 	seen := r.Seq
 	req := r.requests.build()
-	req.Turns = r.meter.turnsOfAgent()
+	req.Turns, req.Until = r.meter.turnsOfAgent(), r.meter.until
 	answer, err := r.model.answer(ctx, req)
 	answer.Seen = seen
 	return answer, err

@@ -7,10 +7,15 @@ import (
 	"errors"
 	"io"
 	"sync"
+	"time"
 )
 
 // maxMessage is the maximum size in bytes of one message of an agent.
 const maxMessage = 8 << 20
+
+// maxWrite is the maximum time until an agent has read one message. It bounds all waits of those
+// who have a word for the agent, also of those who end it.
+const maxWrite = time.Minute
 
 var errLong = errors.New("a message of the agent is too long")
 
@@ -53,7 +58,7 @@ func (f *frames) line() ([]byte, error) {
 	}
 }
 
-// WriteObject writes a message.
+// WriteObject writes a message, and ends an agent that does not read it.
 func (f *frames) WriteObject(v any) error {
 	data, err := json.Marshal(v)
 	if err != nil {
@@ -61,6 +66,8 @@ func (f *frames) WriteObject(v any) error {
 	}
 	f.out.Lock()
 	defer f.out.Unlock()
+	late := time.AfterFunc(maxWrite, func() { _ = f.conn.Close() }) //control:acp-deaf
+	defer late.Stop()
 	_, err = f.conn.Write(append(data, '\n'))
 	return err
 }

@@ -4,8 +4,10 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"net"
 	"strings"
 	"testing"
+	"testing/synctest"
 )
 
 type pipe struct{ io.Reader }
@@ -24,6 +26,19 @@ func TestLines(t *testing.T) {
 	if err := f.ReadObject(&v); !errors.Is(err, errLong) {
 		t.Error(err)
 	}
+}
+
+// An agent that reads nothing is ended.
+func TestDeafAgent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		near, far := net.Pipe()
+		if err := newFrames(near).WriteObject("a word"); !errors.Is(err, io.ErrClosedPipe) {
+			t.Error(err)
+		}
+		if _, err := far.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
+			t.Error(err)
+		}
+	})
 }
 
 // A later message has only what changed.

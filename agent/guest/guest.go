@@ -152,6 +152,7 @@ func (r *refusal) Error() string { return r.why }
 
 var (
 	errSilent = errors.New("no word for too long")
+	errLate   = errors.New("its time is over")
 	errFlood  = errors.New("it sent more than can be kept")
 )
 

@@ -44,13 +44,14 @@ type stub struct {
 	answers chan string // to its requests: an option's id, or "cancelled"
 	cancels chan struct{}
 	starts  int
+	far     net.Conn // its end of the newest process
 }
 
 // start is a [Config.Start].
 func (s *stub) start(context.Context, workspace.Program) (io.ReadWriteCloser, error) {
 	near, far := net.Pipe()
 	s.starts++
-	s.out = json.NewEncoder(far)
+	s.out, s.far = json.NewEncoder(far), far
 	in := bufio.NewReader(far)
 	go func() {
 		defer far.Close()
@@ -76,6 +77,12 @@ func (s *stub) release() {
 	case s.cancels <- struct{}{}:
 	default:
 	}
+}
+
+// kill ends its process, while no answer is awaited.
+func (s *stub) kill(g *Guest) {
+	s.far.Close()
+	<-g.at.conn.Gone()
 }
 
 func (s *stub) send(m object) {
@@ -178,6 +185,7 @@ type talk struct {
 	msgs []llm.Message
 
 	turns, used int // of the agent's model: allowed (0 means 9), and used in the last answer
+	until       time.Time
 }
 
 // next asks for an answer, and returns its calls as "name arguments".
@@ -188,7 +196,7 @@ func (k *talk) next(more ...llm.Message) ([]string, error) {
 	k.msgs = append(k.msgs, more...)
 	said := llm.Message{Role: llm.RoleAssistant}
 	var calls []string
-	req := llm.Request{Messages: k.msgs, Tools: []llm.ToolSpec{{Name: completionTool}}, Turns: cmp.Or(k.turns, 9)}
+	req := llm.Request{Messages: k.msgs, Tools: []llm.ToolSpec{{Name: completionTool}}, Turns: cmp.Or(k.turns, 9), Until: k.until}
 	for part, err := range k.g.Stream(ctx, req) {
 		if err != nil {
 			return nil, err
@@ -342,6 +350,122 @@ func TestGrant(t *testing.T) {
 	}
 }
 
+// An agent that is killed while a request of it is open gets the answer in its next process:
+// an approval for the same request, once, and a denial with its reason.
+func TestKilledAtARequest(t *testing.T) {
+	for name, allowed := range map[string]bool{"approved": true, "denied": false} {
+		t.Run(name, func(t *testing.T) {
+			got := make(chan string, 3)
+			asks := func(s *stub, _ string) string {
+				got <- s.ask(command("1", "make"))
+				return "end_turn"
+			}
+			s := &stub{turns: []func(*stub, string) string{asks, func(s *stub, text string) string {
+				if allowed {
+					asks(s, text)
+				}
+				return asks(s, text)
+			}}}
+			k := &talk{t: t, g: s.of(t, 0)}
+			if _, err := k.next(user("go")); err != nil {
+				t.Fatal(err)
+			}
+			s.kill(k.g)
+			if said := <-got; said != "gone" {
+				t.Fatal(said)
+			}
+			answer := "Denied: keep it"
+			if allowed {
+				answer = "It is allowed."
+				if err := k.run(argsOf("make")); err != nil {
+					t.Fatal(err)
+				}
+			}
+			calls, err := k.next(result("Saved."), result(answer))
+			if err != nil || len(calls) != 2 || calls[1] != actionTool+" "+argsOf("make") {
+				t.Fatal("it does not ask again", calls, err)
+			}
+			story := s.texts[len(s.texts)-1]
+			if allowed && <-got != "once" || len(got) > 0 || s.starts != 2 || !strings.Contains(story, "Its result: "+answer) ||
+				strings.Contains(story, "exactly so: "+argsOf("make")) != allowed {
+				t.Errorf("%d processes, %d answers, %q", s.starts, len(got), story)
+			}
+		})
+	}
+}
+
+// An agent that is killed between two turns, in an answer, or while an action or a call of
+// ours runs, goes on in a new process that knows all of the conversation. What it was allowed
+// is not allowed again.
+func TestKilled(t *testing.T) {
+	last := func(s *stub, _ string) string {
+		s.update(object{"sessionUpdate": "agent_message_chunk", "content": object{"type": "text", "text": "Done."}})
+		return "end_turn"
+	}
+	const done = completionTool + ` {"result":"Done."}`
+	run := func(t *testing.T, turns ...func(*stub, string) string) (*stub, *talk) {
+		s := &stub{turns: turns}
+		return s, &talk{t: t, g: s.of(t, 0)}
+	}
+	knows := func(t *testing.T, s *stub, k *talk, want, words string, more ...llm.Message) {
+		t.Helper()
+		calls, err := k.next(more...)
+		if story := s.texts[len(s.texts)-1]; err != nil || len(calls) == 0 || calls[len(calls)-1] != want ||
+			s.starts != 2 || !strings.Contains(story, role) || !strings.Contains(story, words) {
+			t.Errorf("%q %v, %d processes, %q", calls, err, s.starts, story)
+		}
+	}
+	t.Run("between two turns", func(t *testing.T) {
+		s, k := run(t, last, last)
+		if _, err := k.next(user("go")); err != nil {
+			t.Fatal(err)
+		}
+		s.kill(k.g)
+		knows(t, s, k, done, "and more", result("Completed."), user("and more"))
+	})
+	t.Run("in an answer", func(t *testing.T) {
+		s, k := run(t, func(s *stub, _ string) string {
+			s.update(object{"sessionUpdate": "agent_message_chunk", "content": object{"type": "text", "text": "Half"}})
+			s.far.Close()
+			return ""
+		}, last)
+		if _, err := k.next(user("go")); llm.KindOf(err) != llm.Cut {
+			t.Fatal(err)
+		}
+		knows(t, s, k, done, "go")
+	})
+	t.Run("in an action", func(t *testing.T) {
+		s, k := run(t, func(s *stub, _ string) string {
+			s.ask(command("1", "make"))
+			s.far.Close()
+			return ""
+		}, func(s *stub, _ string) string { return s.ask(command("1", "make")) })
+		if _, err := k.next(user("go")); err != nil || k.run(argsOf("make")) != nil {
+			t.Fatal(err)
+		}
+		<-k.g.at.conn.Gone()
+		knows(t, s, k, actionTool+" "+argsOf("make"), "Its result: It was allowed.", result("Saved."), result("It was allowed."))
+	})
+	t.Run("in a call of ours", func(t *testing.T) {
+		said := make(chan string, 1)
+		var g *Guest
+		s, k := run(t, func(*stub, string) string {
+			text, _ := g.cfg.Door.invoke(t.Context(), "github", []byte("{}"))
+			said <- text
+			return ""
+		}, last)
+		g = k.g
+		if calls, err := k.next(user("go")); err != nil || !slices.Equal(calls, []string{"github {}"}) {
+			t.Fatal(calls, err)
+		}
+		s.kill(g)
+		if text := <-said; text != errNoAgent.Error() {
+			t.Error(text)
+		}
+		knows(t, s, k, done, "Its result: two issues", result("two issues"))
+	})
+}
+
 // The two cases of a conversation that goes on while a request is open: with its answer, the
 // turn goes on; with new words in its place, the turn is cancelled, and they are the next
 // prompt. A conversation that is not a continuation begins anew.
@@ -428,6 +552,30 @@ func TestTokensEndAnAnswer(t *testing.T) {
 	}
 }
 
+// An answer ends when the time of the session is over, also while the agent goes on.
+func TestTimeEndsAnAnswer(t *testing.T) {
+	goesOn := func(s *stub, _ string) string {
+		for len(s.cancels) == 0 {
+			s.update(object{"sessionUpdate": "agent_thought_chunk", "content": object{"type": "text", "text": "."}})
+		}
+		return "cancelled"
+	}
+	waits := func(s *stub, _ string) string {
+		<-s.cancels
+		return "cancelled"
+	}
+	for name, turn := range map[string]func(*stub, string) string{"goes on": goesOn, "waits": waits} {
+		t.Run(name, func(t *testing.T) {
+			s := &stub{turns: []func(*stub, string) string{turn}}
+			k := &talk{t: t, g: s.of(t, 0), until: time.Now().Add(50 * time.Millisecond)}
+			calls, err := k.next(user("go"))
+			if err != nil || !slices.Equal(calls, []string{stepTool + ` {"did":["Working"]}`}) {
+				t.Error(calls, err)
+			}
+		})
+	}
+}
+
 // An answer ends when the turns are used up: those of the agent's model that can act. The
 // next one waits until budgets were looked at. One that failed does not count.
 func TestTurnsEndAnAnswer(t *testing.T) {
@@ -479,6 +627,7 @@ func TestLastTurnIsHeard(t *testing.T) {
 	if !d.over(false) {
 		t.Error("requests beside it have no bound")
 	}
+	d.settle(&llm.Part{})
 	d.wakeUp(nil, 0)
 	if d.over(true) || d.admit(ended, true) == nil || !d.over(false) {
 		t.Error("the next turn does not end it")

@@ -35,7 +35,7 @@ func (g *Guest) resume(ctx context.Context, req llm.Request) (*process, error) {
 	g.mu.Lock()
 	p := g.at
 	g.mu.Unlock()
-	if p != nil && (p.gone() || !p.knows(msgs)) {
+	if p != nil && (p.gone() || !p.knows(msgs)) { //control:guest-killed
 		g.end(p)
 		p = nil
 	}

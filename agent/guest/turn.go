@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/handrail-bot/handrail/agent/acp"
 	"github.com/handrail-bot/handrail/agent/llm"
@@ -45,6 +46,9 @@ func (g *Guest) listen(
 	defer g.cfg.Door.pause()
 	var a answer
 	for {
+		if !req.Until.IsZero() && !time.Now().Before(req.Until) { //control:guest-time-bound
+			return g.finish(p, &a, yield), nil
+		}
 		e, ok, err := p.next()
 		if err != nil {
 			return false, err
@@ -53,7 +57,7 @@ func (g *Guest) listen(
 			if g.cfg.Door.over(len(p.steps) > 0) {
 				return g.finish(p, &a, yield), nil
 			}
-			if err := g.patiently(ctx, p); err != nil {
+			if err := g.patiently(ctx, p, req.Until); err != nil {
 				return false, err
 			}
 			continue
@@ -88,11 +92,19 @@ func (g *Guest) listen(
 	}
 }
 
-// patiently waits for a sign of life, and cancels the turn if none comes in time.
-func (g *Guest) patiently(ctx context.Context, p *process) error {
+// patiently waits for a sign of life until a time, and cancels the turn if none comes for too
+// long.
+func (g *Guest) patiently(ctx context.Context, p *process, until time.Time) error {
 	within, stop := context.WithTimeoutCause(ctx, g.cfg.Silence, errSilent)
 	defer stop()
+	if !until.IsZero() {
+		within, stop = context.WithDeadlineCause(within, until, errLate)
+		defer stop()
+	}
 	err := p.wait(within)
+	if errors.Is(err, errLate) {
+		return nil
+	}
 	if errors.Is(err, errSilent) {
 		_ = p.conn.Cancel(ctx, p.session) // the process ends in any case
 	}

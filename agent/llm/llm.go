@@ -90,7 +90,11 @@ type Request struct {
 	Context     int // context size in tokens; adapters never send 0 to a server with a small default
 	MaxTokens   int // limit of the answer, 0 for the server's limit
 	Temperature *float64
-	Turns       int // for an external agent: the number of answers that its own model may give
+
+	// Of an external agent: the number of answers that its own model may give, and the time at
+	// which its answer has to end; the zero value means no limit of time.
+	Turns int
+	Until time.Time
 }
 
 // Part is one piece of an answer, with only the received fields set. The last part has

@@ -3,6 +3,7 @@ package mcp
 import (
 	"errors"
 	"io"
+	"mime"
 	"net/http"
 	"net/url"
 	"strings"
@@ -65,12 +66,78 @@ func (o originTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.URL.Scheme != own.Scheme || !strings.EqualFold(r.URL.Host, own.Host) { //control:mcp-one-origin
 		return nil, errElsewhere
 	}
+	if r.Method == http.MethodGet { //control:mcp-quiet-stream
+		return &http.Response{
+			Status:        "200 OK",
+			StatusCode:    http.StatusOK,
+			Header:        http.Header{"Content-Type": {eventStream}},
+			ContentLength: -1,
+			Body:          &besides{of: o, r: r},
+			Request:       r,
+		}, nil
+	}
+	return o.send(r)
+}
+
+func (o originTransport) send(r *http.Request) (*http.Response, error) {
 	resp, err := o.next.RoundTrip(r)
 	if err != nil {
 		return nil, err
 	}
 	resp.Body = boundedBody{resp.Body, o.meter}
 	return resp, nil
+}
+
+const eventStream = "text/event-stream"
+
+// besides is the stream of a server beside its answers: it may ask a question there. Many
+// servers have none, or end it when they like. To the library that would be the end of the
+// connection; here the stream falls silent, until the connection ends.
+type besides struct {
+	of    originTransport
+	r     *http.Request
+	resp  *http.Response // nil before the first Read, and once it is silent
+	begun bool
+}
+
+// Read reads from the stream as long as there is one.
+func (b *besides) Read(p []byte) (int, error) {
+	if !b.begun {
+		b.begun = true
+		b.open()
+	}
+	if b.resp != nil {
+		n, err := b.resp.Body.Read(p)
+		if n > 0 || errors.Is(err, errFlood) {
+			return n, err
+		}
+		_ = b.Close()
+	}
+	<-b.r.Context().Done()
+	return 0, b.r.Context().Err()
+}
+
+func (b *besides) open() {
+	resp, err := b.of.send(b.r)
+	if err != nil {
+		return
+	}
+	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	if resp.StatusCode != http.StatusOK || kind != eventStream {
+		_ = resp.Body.Close()
+		return
+	}
+	b.resp = resp
+}
+
+// Close ends the stream. It is not safe to be called during Read, which ends with the request.
+func (b *besides) Close() error {
+	if b.resp == nil {
+		return nil
+	}
+	resp := b.resp
+	b.resp = nil
+	return resp.Body.Close()
 }
 
 type boundedBody struct {

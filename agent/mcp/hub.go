@@ -240,11 +240,10 @@ func (l *link) transport(ctx context.Context) (mcp.Transport, error) {
 		}}
 		l.drop = client.CloseIdleConnections
 		return &mcp.StreamableClientTransport{
-			Endpoint:             l.URL,
-			HTTPClient:           client,
-			MaxRetries:           -1,
-			DisableStandaloneSSE: true,
-			MaxEventSize:         maxFrame,
+			Endpoint:     l.URL,
+			HTTPClient:   client,
+			MaxRetries:   -1,
+			MaxEventSize: maxFrame,
 		}, nil
 	}
 	conn, err := l.Start(ctx)

@@ -417,6 +417,108 @@ func TestQuestion(t *testing.T) {
 	}
 }
 
+// TestStreamBeside: a server of an older protocol asks on a stream beside the call, if it has
+// one. One that has none, or ends it, is called all the same.
+func TestStreamBeside(t *testing.T) {
+	for name, tt := range map[string]struct {
+		beside func(w http.ResponseWriter, r *http.Request)
+		want   string
+	}{
+		"asks":    {nil, "accept 3"},
+		"none":    {http.NotFound, "not asked"},
+		"fails":   {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) }, "not asked"},
+		"ends":    {func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Content-Type", eventStream) }, "not asked"},
+		"is late": {func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, "not asked"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := &older{asks: tt.beside == nil, events: make(chan string, 1), answers: make(chan string, 1), beside: tt.beside}
+			web := httptest.NewServer(o)
+			defer web.Close()
+			h := hub(t, Server{Name: "travel", URL: web.URL, HTTP: http.DefaultTransport})
+			defer h.Close()
+			if list := h.List(t.Context()); len(list) != 1 || list[0].Down != "" {
+				t.Fatalf("listed %+v", list)
+			}
+			for range 2 {
+				got, err := h.Call(t.Context(), Call{Server: "travel", Tool: "book", Answer: func(string) (string, bool) { return "3", true }})
+				if err != nil || got.Text != tt.want {
+					t.Errorf("%+v, %v", got, err)
+				}
+			}
+		})
+	}
+}
+
+// older is a server of an older protocol at a URL. In a call it asks a question on the stream
+// beside it.
+type older struct {
+	asks            bool
+	events, answers chan string
+	beside          func(http.ResponseWriter, *http.Request) // in place of the stream
+}
+
+// ServeHTTP implements [http.Handler].
+func (o *older) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	switch {
+	case r.Method == http.MethodDelete:
+		return
+	case r.Method == http.MethodGet && o.beside != nil:
+		o.beside(w, r)
+		return
+	case r.Method == http.MethodGet:
+		w.Header().Set("Content-Type", eventStream)
+		_ = http.NewResponseController(w).Flush()
+		for {
+			select {
+			case text := <-o.events:
+				fmt.Fprintf(w, "data: %s\n\n", text)
+				_ = http.NewResponseController(w).Flush()
+			case <-r.Context().Done():
+				return
+			}
+		}
+	}
+	var in struct {
+		ID     json.RawMessage
+		Method string
+		Result struct {
+			Action  string
+			Content struct{ Seats int }
+		}
+	}
+	_ = json.NewDecoder(r.Body).Decode(&in)
+	var out any
+	switch in.Method {
+	case "initialize":
+		w.Header().Set("Mcp-Session-Id", "1")
+		out = map[string]any{"protocolVersion": "2025-06-18", "serverInfo": map[string]any{"name": "x", "version": "1"}, "capabilities": map[string]any{"tools": map[string]any{}}}
+	case "tools/list":
+		out = listOf(toolNamed("book", ""))
+	case "tools/call":
+		text := "not asked"
+		if o.asks {
+			o.events <- `{"jsonrpc":"2.0","id":"e1","method":"elicitation/create","params":{"message":"How many seats?","requestedSchema":{"type":"object","properties":{"seats":{"type":"integer"}}}}}`
+			text = <-o.answers
+		}
+		out = said(text)
+	case "":
+		o.answers <- fmt.Sprint(in.Result.Action, " ", in.Result.Content.Seats)
+		w.WriteHeader(http.StatusAccepted)
+		return
+	default:
+		if in.ID == nil {
+			w.WriteHeader(http.StatusAccepted)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no"}}`, in.ID)
+		return
+	}
+	data, _ := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": in.ID, "result": out})
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write(data)
+}
+
 // TestForms: the requester's words become the values of a form.
 func TestForms(t *testing.T) {
 	f := formOf(map[string]any{"properties": map[string]any{
@@ -470,7 +572,7 @@ func TestURL(t *testing.T) {
 		}
 		handler.ServeHTTP(w, r)
 	}))
-	defer web.Close()
+	t.Cleanup(web.Close) // after the hubs
 	own := Headers(http.DefaultTransport, map[string]string{"Authorization": "Bearer own"})
 	h := hub(t, Server{Name: "web", URL: web.URL + "/mcp", HTTP: own})
 	if list := h.List(t.Context()); len(list) != 1 || list[0].Down != "" || len(list[0].Tools) != 1 {

@@ -33,6 +33,7 @@ var controlsOfServers = []control{
 	{"mcp-marks", "value strings.TrimSpace(s)", "./agent/mcp", "TestWordsOfServers"},
 	{"mcp-local-references", "value map[string]any{}, nil", "./agent/mcp", "TestArguments"},
 	{"mcp-one-origin", "false", "./agent/mcp", "TestURL"},
+	{"mcp-quiet-stream", "false", "./agent/mcp", "TestStreamBeside"},
 	{"mcp-no-redirects", "value nil", "./agent/mcp", "TestURL"},
 	{"mcp-no-sampling", "without 2", "./agent/mcp", "TestSamplingAndRoots"},
 	{"mcp-no-addresses", "false", "./agent/mcp", "TestForms"},
