@@ -652,6 +652,36 @@ func TestLastTurnIsHeard(t *testing.T) {
 	}
 }
 
+// The last words of a turn are those behind its last action, also if they came before that was
+// saved.
+func TestLastWords(t *testing.T) {
+	g := (&stub{}).of(t, 0)
+	near, far := net.Pipe()
+	defer far.Close()
+	p := &process{wake: make(chan struct{}, 1), calls: map[string]acp.Call{}, running: true}
+	p.conn = acp.Connect(t.Context(), near, p)
+	defer p.close()
+	p.push(event{update: &acp.Update{Kind: acp.ToolCallUpdate, Call: acp.Call{ID: "1", Title: "make", Status: "completed"}}}, 0)
+	var said acp.Update
+	if err := json.Unmarshal([]byte(`{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"It is made."}}`), &said); err != nil {
+		t.Fatal(err)
+	}
+	p.push(event{update: &said}, 0)
+	req := llm.Request{Tools: []llm.ToolSpec{{Name: completionTool}}, Turns: 9}
+	for _, want := range []string{stepTool + ` {"did":["make"]}`, completionTool + ` {"result":"It is made."}`} {
+		var calls []string
+		if done, err := g.listen(t.Context(), p, req, func(part llm.Part) bool {
+			for _, c := range part.Calls {
+				calls = append(calls, c.Name+" "+string(c.Arguments))
+			}
+			return true
+		}); !done || err != nil || !slices.Equal(calls, []string{want}) {
+			t.Error(calls, err)
+		}
+		p.push(event{end: &turnEnd{reason: "end_turn"}}, 0)
+	}
+}
+
 // An agent that asks for more and more without its model uses turns, too.
 func TestIdleAnswersAreTurns(t *testing.T) {
 	s := &stub{turns: []func(*stub, string) string{func(s *stub, _ string) string {

@@ -61,6 +61,7 @@ func (g *Guest) resume(ctx context.Context, req llm.Request) (*process, error) {
 		if text == "" {
 			text = "Go on."
 		}
+		p.words.Reset()
 		p.prompt(ctx, text)
 	case words != "":
 		p.say = append(p.say, words)

@@ -77,6 +77,7 @@ type process struct {
 	told    []digest            // the committed history
 	asked   []asked             // the provisional one: calls of the last answer
 	say     []string            // for the next prompt, or the one after this turn
+	words   strings.Builder     // of this turn, since the last action
 	touched bool                // it acted since the last saved step
 	steps   []string            // titles of its actions since then
 	idle    int                 // answers since the last turn of its model

@@ -26,10 +26,9 @@ const (
 
 // answer collects one answer.
 type answer struct {
-	words strings.Builder // since the last action
-	sent  int             // bytes of words
-	taken int             // bytes of all updates
-	left  int             // bytes left out
+	sent  int // bytes of words
+	taken int // bytes of all updates
+	left  int // bytes left out
 	calls []llm.ToolCall
 	asked []asked
 }
@@ -86,7 +85,7 @@ func (g *Guest) listen(
 				p.prompt(ctx, next)
 				continue
 			}
-			a.complete(req, e.end.reason)
+			a.complete(req, p.words.String(), e.end.reason)
 		}
 		return g.finish(p, &a, yield), nil
 	}
@@ -151,11 +150,11 @@ func (a *answer) take(p *process, u acp.Update, yield func(llm.Part) bool) bool 
 		if u.Kind == acp.ThoughtChunk {
 			return yield(llm.Part{Thinking: text})
 		}
-		a.words.WriteString(text)
+		p.words.WriteString(text)
 		return yield(llm.Part{Content: text})
 	case acp.ToolCallBegun, acp.ToolCallUpdate:
 		p.note(u.Call)
-		a.words.Reset()
+		p.words.Reset()
 	}
 	return true
 }
@@ -251,8 +250,8 @@ func (p *process) reject(ask *permission) {
 }
 
 // complete ends the work with the agent's last words.
-func (a *answer) complete(req llm.Request, reason string) {
-	said := strings.TrimSpace(a.words.String())
+func (a *answer) complete(req llm.Request, words, reason string) {
+	said := strings.TrimSpace(words)
 	if said == "" {
 		said = "The agent ended its turn without a word."
 	}
