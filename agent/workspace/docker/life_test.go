@@ -78,7 +78,7 @@ func TestDeadOwner(t *testing.T) {
 func eventually(ctx context.Context, ask func() bool) bool {
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
-	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)
 	defer cancel()
 	for !ask() {
 		select {

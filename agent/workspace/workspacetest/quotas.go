@@ -68,7 +68,7 @@ func quotas(t *testing.T, s Subject) {
 		}
 	}
 	for name, line := range bombs {
-		res, err := ws.Run(t.Context(), workspace.Command{Line: line, Timeout: 30 * time.Second}, nil)
+		res, err := ws.Run(t.Context(), workspace.Command{Line: line, Timeout: 10 * time.Minute}, nil)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
