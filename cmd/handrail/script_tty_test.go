@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -22,7 +23,7 @@ import (
 // scriptTTY runs a command on a terminal of its own, with a person at it, and prints what
 // the terminal was sent, without its control codes. What the person does is in a file, a
 // line each: "until PATTERN" waits until the screen shows that, "type TEXT" types a line,
-// "key C" presses Ctrl-C.
+// "key C" presses Ctrl-C, "release" has a model that stalls go on.
 func scriptTTY(t *testing.T) func(*testscript.TestScript, bool, []string) {
 	return func(ts *testscript.TestScript, neg bool, args []string) {
 		if len(args) < 2 {
@@ -44,6 +45,9 @@ func scriptTTY(t *testing.T) func(*testscript.TestScript, bool, []string) {
 		ts.Check(cmd.Start())
 		ts.Check(tty.Close())
 		s := &shown{more: make(chan struct{}, 1)}
+		if st, ok := ts.Value(stageKey{}).(*stage); ok && st.model != nil {
+			s.release = st.model.release
+		}
 		read := make(chan struct{})
 		go func() { defer close(read); _, _ = io.Copy(s, pty) }() // EIO when the program has ended
 		for step := range strings.Lines(ts.ReadFile(args[0])) {
@@ -67,6 +71,8 @@ type shown struct {
 	all  bytes.Buffer
 	seen int // up to where the person has read
 	more chan struct{}
+
+	release func(context.Context) error // of a model that stalls
 }
 
 func (s *shown) Write(p []byte) (int, error) {
@@ -101,13 +107,17 @@ func (s *shown) do(pty *os.File, step string) error {
 	case "type":
 		_, err := pty.WriteString(rest + "\n")
 		return err
+	case "release":
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		return s.release(ctx)
 	case "key":
 		_, err := pty.Write([]byte{rest[0] & 0x1f})
 		return err
 	case "":
 		return nil
 	}
-	return errors.New("it is neither until, type nor key")
+	return errors.New("it is neither until, type, key nor release")
 }
 
 func (s *shown) until(pattern string) error {
@@ -115,7 +125,7 @@ func (s *shown) until(pattern string) error {
 	if err != nil {
 		return err
 	}
-	late := time.After(30 * time.Second)
+	late := time.After(patience)
 	for {
 		text := s.text()
 		if at := re.FindStringIndex(text[min(s.seen, len(text)):]); at != nil {
