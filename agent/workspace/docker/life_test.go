@@ -74,7 +74,7 @@ func TestDeadOwner(t *testing.T) {
 	}
 }
 
-// eventually asks until the answer is yes, for two minutes.
+// eventually asks until the answer is yes, unless it never is.
 func eventually(ctx context.Context, ask func() bool) bool {
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
