@@ -255,6 +255,31 @@ func TestFreshOfAllFiles(t *testing.T) {
 	}
 }
 
+// TestListsInOrder: the list of an earlier text that comes after that of a later one is not heard.
+func TestListsInOrder(t *testing.T) {
+	slow, lists := newGate(t), make(chan struct{}, 3)
+	b := openThat(t, &lsptest.Server{Lies: lsptest.Late, Wait: func() {
+		if lists <- struct{}{}; len(lists) == 2 {
+			slow.wait()
+		}
+	}}, two)
+	for _, text := range []string{"x\n", "BROKEN\n"} {
+		b.sync("a.x", text)
+		for n := len(lists); n == 0; n = len(lists) {
+			b.find(lsp.Definition, "a.x", 0, 0)
+		}
+	}
+	<-slow.waits
+	b.sync("a.x", "y\n")
+	for n := range 100 {
+		if got := b.Diagnose(t.Context(), b.path("a.x"), patience/60); got.State != lsp.Fresh || len(got.Items) > 0 {
+			t.Fatalf("question %d: %+v", n, got)
+		}
+		slow.open()
+		b.find(lsp.Definition, "a.x", 0, 0)
+	}
+}
+
 // TestOvertaken: another file changes while the server thinks. Its answer is about the files before.
 func TestOvertaken(t *testing.T) {
 	thinks := newGate(t)
