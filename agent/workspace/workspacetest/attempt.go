@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// tryTime ends an attempt that hangs.
-const tryTime = 10 * time.Minute
+// tryTime is the time limit of one attempt. Refusals come at once.
+const tryTime = 10 * time.Second
 
 // Try makes an attempt; proxy connects to the proxy. It returns the response, and an
 // error for any status but 200.
