@@ -7,7 +7,7 @@ QUIET = | grep --line-buffered -v -e '^=== ' -e '^ok ' -e '^PASS' -e '^ *--- PAS
 # Memory is given for time: the processes are many and short.
 CRASH = GOGC=400 $(GO) test ./cmd/handrail -count=1 -run '^TestCrash$$' -v
 
-.PHONY: build test check race lsp lsp-servers lsp-exam browser workflows release-check vuln mutations bench bench-short bench-large bench-prefix size crash-short crash crash-action disk load hostile programs judge stale stale-diffs edits outline-judge orders ladder long pictures first-hour models models-bad review-eval shape bad-github mcp dashboard-shots promtool viewers
+.PHONY: build test check race lsp lsp-servers lsp-exam browser workflows release-check vuln mutations bench bench-short bench-large bench-prefix size crash-short crash crash-action disk load hostile programs judge stale stale-diffs edits outline-judge orders ladder late long pictures first-hour models models-bad review-eval shape bad-github mcp dashboard-shots promtool viewers
 
 build:
 	CGO_ENABLED=0 $(GO) build -trimpath -o handrail ./cmd/handrail
@@ -56,6 +56,12 @@ lsp-exam: lsp-servers
 # All cases of what the tests sample otherwise.
 long:
 	HANDRAIL_LONG=1 GOGC=400 $(GO) test -parallel 8 -timeout 1h ./...
+
+# Every story on GitHub, with servers and users that are late at random: a story that depends on who is faster
+# fails. LATE is the longest delay.
+LATE ?= 300ms
+late:
+	HANDRAIL_TEST_LATE=$(LATE) $(GO) test ./cmd/handrail -count=1 -parallel 16 -timeout 3h -run 'TestScripts/^serve_' -v $(QUIET)
 
 # Every story on GitHub and every test of what meets, with the race detector.
 RACE = -race -gcflags=modernc.org/...=-race=false -gcflags=github.com/yuin/goldmark/...=-race=false -gcflags=mvdan.cc/sh/...=-race=false

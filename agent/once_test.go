@@ -157,7 +157,7 @@ func TestEditsInACircle(t *testing.T) {
 - {say: "Done. [TASK_COMPLETE]", repeat: true, optional: true}
 `, map[string]string{".env": "A=0\n"})
 	o.bind(b)
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	for range 9 {
 		out, err := b.run(ctx)

@@ -95,7 +95,7 @@ func testOrders(t *testing.T, machines int, open func() (*sqlstore.Store, error)
 		}
 	}
 	senders.Wait()
-	late := time.After(5 * time.Minute)
+	late := time.After(10 * time.Minute)
 	for range comments {
 		select {
 		case <-o.done:

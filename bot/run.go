@@ -86,11 +86,12 @@ func (w *worker) unreachable(ctx context.Context, row *store.Session, cause erro
 	case row.State.Over():
 		return false, nil
 	}
-	l.Log.ErrorContext(
+	err = l.EndWith(ctx, session.StatusFailed, render.RepositoryGone)
+	l.Log.ErrorContext( // after it can be seen
 		ctx, "session ends: its repository is gone, or the App was uninstalled from it", "session", row.ID, "thread",
 		w.key, "err", cause,
 	)
-	return false, l.EndWith(ctx, session.StatusFailed, render.RepositoryGone)
+	return false, err
 }
 
 // endTransferred ends the session of an issue that moved to another repository: its branch

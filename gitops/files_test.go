@@ -182,7 +182,7 @@ func TestFilesLimits(t *testing.T) {
 	}
 	bomb := commitTree(t, bare, tree)
 	must(0, m.Fetch(t.Context()))(t)
-	ctx, cancel = context.WithTimeout(t.Context(), 2*time.Minute) // it would take for ever
+	ctx, cancel = context.WithTimeout(t.Context(), 10*time.Minute) // it would take for ever
 	defer cancel()
 	if _, err := s.Take(ctx, m, BaseWant{Commit: bomb}); !errors.Is(err, ErrTooLarge) {
 		t.Errorf("bomb: %v", err)

@@ -191,7 +191,7 @@ type talk struct {
 // next asks for an answer, and returns its calls as "name arguments".
 func (k *talk) next(more ...llm.Message) ([]string, error) {
 	k.t.Helper()
-	ctx, cancel := context.WithTimeout(k.t.Context(), 5*time.Second)
+	ctx, cancel := context.WithTimeout(k.t.Context(), 10*time.Minute)
 	defer cancel()
 	k.msgs = append(k.msgs, more...)
 	said := llm.Message{Role: llm.RoleAssistant}
@@ -850,7 +850,7 @@ func TestModelOfAnAgent(t *testing.T) {
 	}
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	d := NewDoor(Endpoint{HTTP: client, URL: u, Keys: map[string]string{"Authorization": "Bearer k"}, Model: "m"}, nil)
-	ask := func(method, path, body string) int {
+	ask := func(within time.Duration, method, path, body string) int {
 		near, far := net.Pipe()
 		defer near.Close()
 		done := make(chan struct{})
@@ -859,7 +859,7 @@ func TestModelOfAnAgent(t *testing.T) {
 			d.Serve(t.Context(), far)
 		}()
 		go fmt.Fprintf(near, "%s %s HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s", method, path, len(body), body)
-		_ = near.SetReadDeadline(time.Now().Add(200 * time.Millisecond))
+		_ = near.SetReadDeadline(time.Now().Add(within))
 		resp, err := http.ReadResponse(bufio.NewReader(near), nil)
 		near.Close()
 		<-done
@@ -869,12 +869,12 @@ func TestModelOfAnAgent(t *testing.T) {
 		return resp.StatusCode
 	}
 	const chat = "/v1/chat/completions"
-	if code := ask("POST", chat, `{"model":"m"}`); code != 0 || len(seen) > 0 {
+	if code := ask(200*time.Millisecond, "POST", chat, `{"model":"m"}`); code != 0 || len(seen) > 0 {
 		t.Errorf("while the loop works: %d %q", code, seen)
 	}
 	d.wakeUp(nil, 0)
 	for path, want := range map[string]int{chat: 200, "/v1/../v1/files": 404, "/admin": 404, "http://other.example/": 403} {
-		if code := ask("POST", path, `{"model":"other","messages":[]}`); code != want {
+		if code := ask(10*time.Minute, "POST", path, `{"model":"other","messages":[]}`); code != want {
 			t.Errorf("%s: %d", path, code)
 		}
 	}

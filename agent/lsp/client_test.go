@@ -29,16 +29,43 @@ type bench struct {
 	dir string
 }
 
+// patience ends what hangs.
+const patience = 10 * time.Minute
+
 func open(t *testing.T, lies string, files map[string]string) bench {
 	t.Helper()
-	b, err := try(t, lies, files)
+	return openThat(t, &lsptest.Server{Lies: lies}, files)
+}
+
+// gate is the time that a server takes: it tells that it waits, until it is opened, at the latest at the
+// end of the test.
+type gate struct {
+	waits chan struct{}
+	opens context.Context
+	open  context.CancelFunc
+}
+
+func newGate(t *testing.T) *gate {
+	g := &gate{waits: make(chan struct{}, 100)}
+	g.opens, g.open = context.WithCancel(t.Context()) // done before the test waits for the server's end
+	return g
+}
+
+func (g *gate) wait() {
+	g.waits <- struct{}{}
+	<-g.opens.Done()
+}
+
+func openThat(t *testing.T, server *lsptest.Server, files map[string]string) bench {
+	t.Helper()
+	b, err := try(t, server, files)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return b
 }
 
-func try(t *testing.T, lies string, files map[string]string) (bench, error) {
+func try(t *testing.T, server *lsptest.Server, files map[string]string) (bench, error) {
 	t.Helper()
 	dir := t.TempDir()
 	for name, text := range files {
@@ -47,11 +74,10 @@ func try(t *testing.T, lies string, files map[string]string) (bench, error) {
 		}
 	}
 	near, far := net.Pipe()
-	server := &lsptest.Server{Lies: lies}
 	served := make(chan struct{})
 	go func() { defer close(served); server.Serve(far) }()
 	described := lsp.Server{Name: "fake", Languages: map[string]string{".x": "x"}, Settings: []byte(`{"a":{"b":7}}`)}
-	if strings.Contains(lies, lsptest.TSServer) {
+	if strings.Contains(server.Lies, lsptest.TSServer) {
 		described.TSServer = "typescript.tsserverRequest"
 	}
 	c, err := lsp.Start(t.Context(), near, lsp.Config{
@@ -130,12 +156,12 @@ func TestEncodings(t *testing.T) {
 		if got := b.find(lsp.Definition, "a.x", 0, strings.Index(text, "Hub")); got != "a.x:2" {
 			t.Errorf("%s: definition is %q", lies, got)
 		}
-		got := b.Diagnose(t.Context(), b.path("a.x"), 2*time.Second)
+		got := b.Diagnose(t.Context(), b.path("a.x"), patience)
 		if len(got.Items) != 1 || got.Items[0].Column != strings.Index(text, "BROKEN")+1 {
 			t.Errorf("%s: diagnosis is %+v", lies, got)
 		}
 	}
-	if _, err := try(t, lsptest.UTF7, nil); err == nil || !strings.Contains(err.Error(), "utf-7") {
+	if _, err := try(t, &lsptest.Server{Lies: lsptest.UTF7}, nil); err == nil || !strings.Contains(err.Error(), "utf-7") {
 		t.Errorf("an encoding that was not offered: %v", err)
 	}
 }
@@ -152,17 +178,21 @@ func TestFreshness(t *testing.T) {
 		within time.Duration
 		want   [2]lsp.Diagnosis // after the bad edit, after the good one
 	}{
-		{"", 5 * time.Second, [2]lsp.Diagnosis{brokenNow, {State: lsp.Fresh}}},
-		{lsptest.Pull, 5 * time.Second, [2]lsp.Diagnosis{brokenNow, {State: lsp.Fresh}}},
-		{lsptest.Late, 5 * time.Second, [2]lsp.Diagnosis{brokenNow, {State: lsp.Fresh}}},
+		{"", patience, [2]lsp.Diagnosis{brokenNow, {State: lsp.Fresh}}},
+		{lsptest.Pull, patience, [2]lsp.Diagnosis{brokenNow, {State: lsp.Fresh}}},
+		{lsptest.Late, patience, [2]lsp.Diagnosis{brokenNow, {State: lsp.Fresh}}},
 		{lsptest.Late, 20 * time.Millisecond, [2]lsp.Diagnosis{{State: lsp.Settling}, {State: lsp.Settling}}},
 		{lsptest.Never, 50 * time.Millisecond, [2]lsp.Diagnosis{{State: lsp.Settling}, {State: lsp.Settling}}},
 		{lsptest.Stale, 100 * time.Millisecond, [2]lsp.Diagnosis{{State: lsp.Settling}, {State: lsp.Settling}}},
 		{lsptest.Nameless, 100 * time.Millisecond, [2]lsp.Diagnosis{{State: lsp.Settling}, {State: lsp.Settling}}},
-		{lsptest.Beyond, 5 * time.Second, [2]lsp.Diagnosis{{State: lsp.Settling}, {State: lsp.Fresh}}},
+		{lsptest.Beyond, patience, [2]lsp.Diagnosis{{State: lsp.Settling}, {State: lsp.Fresh}}},
 	} {
 		t.Run(test.lies, func(t *testing.T) {
-			b := open(t, test.lies, map[string]string{"a.x": good})
+			server := &lsptest.Server{Lies: test.lies}
+			if test.within < patience { // it is later than that
+				server.Wait = newGate(t).wait
+			}
+			b := openThat(t, server, map[string]string{"a.x": good})
 			b.sync("a.x", good)
 			for i, text := range []string{bad, good} {
 				b.sync("a.x", text)
@@ -179,7 +209,7 @@ func TestFreshness(t *testing.T) {
 // TestFreshOfAllFiles: a file is fine until another one changes, in an edit or on the disk. What was said of
 // it before is not shown then.
 func TestFreshOfAllFiles(t *testing.T) {
-	const long, short = 5 * time.Second, 100 * time.Millisecond
+	const long, short = patience, 100 * time.Millisecond
 	for _, test := range []struct {
 		lies   string
 		within time.Duration
@@ -196,7 +226,11 @@ func TestFreshOfAllFiles(t *testing.T) {
 		for _, change := range []string{"an edit", "the disk"} {
 			t.Run(test.lies+" "+change, func(t *testing.T) {
 				files := map[string]string{"a.x": "func Hub\n", "b.x": "needs Hub\n"}
-				b := open(t, test.lies, files)
+				server := &lsptest.Server{Lies: test.lies}
+				if test.within < patience { // it is later than that
+					server.Wait = newGate(t).wait
+				}
+				b := openThat(t, server, files)
 				b.sync("b.x", files["b.x"])
 				if change == "an edit" {
 					b.sync("a.x", files["a.x"])
@@ -221,15 +255,43 @@ func TestFreshOfAllFiles(t *testing.T) {
 	}
 }
 
+// TestListsInOrder: the list of an earlier text that comes after that of a later one is not heard.
+func TestListsInOrder(t *testing.T) {
+	slow, lists := newGate(t), make(chan struct{}, 3)
+	b := openThat(t, &lsptest.Server{Lies: lsptest.Late, Wait: func() {
+		if lists <- struct{}{}; len(lists) == 2 {
+			slow.wait()
+		}
+	}}, two)
+	for _, text := range []string{"x\n", "BROKEN\n"} {
+		b.sync("a.x", text)
+		for n := len(lists); n == 0; n = len(lists) {
+			b.find(lsp.Definition, "a.x", 0, 0)
+		}
+	}
+	<-slow.waits
+	b.sync("a.x", "y\n")
+	for n := range 100 {
+		if got := b.Diagnose(t.Context(), b.path("a.x"), patience/60); got.State != lsp.Fresh || len(got.Items) > 0 {
+			t.Fatalf("question %d: %+v", n, got)
+		}
+		slow.open()
+		b.find(lsp.Definition, "a.x", 0, 0)
+	}
+}
+
 // TestOvertaken: another file changes while the server thinks. Its answer is about the files before.
 func TestOvertaken(t *testing.T) {
-	b := open(t, lsptest.Pull+","+lsptest.Late, map[string]string{"a.x": "func Hub\n", "b.x": "needs Hub\n"})
+	thinks := newGate(t)
+	b := openThat(t, &lsptest.Server{Lies: lsptest.Pull + "," + lsptest.Late, Wait: thinks.wait},
+		map[string]string{"a.x": "func Hub\n", "b.x": "needs Hub\n"})
 	b.sync("b.x", "needs Hub\n")
-	b.Ready(t.Context(), 10*time.Second) // the question is not put off
+	b.Ready(t.Context(), patience) // the question is not put off
 	got := make(chan lsp.Diagnosis)
-	go func() { got <- b.Diagnose(t.Context(), b.path("b.x"), 10*time.Second) }()
-	<-time.After(100 * time.Millisecond)
+	go func() { got <- b.Diagnose(t.Context(), b.path("b.x"), patience) }()
+	<-thinks.waits
 	b.sync("a.x", "func Other\n")
+	thinks.open()
 	if d := <-got; d.State != lsp.Fresh || len(d.Items) != 1 {
 		t.Errorf("after the change: %+v", d)
 	}
@@ -237,7 +299,8 @@ func TestOvertaken(t *testing.T) {
 
 // TestReady: the first answer across files waits for the work that the server announced.
 func TestReady(t *testing.T) {
-	b := open(t, lsptest.Busy, two)
+	works := newGate(t)
+	b := openThat(t, &lsptest.Server{Lies: lsptest.Busy, Wait: works.wait}, two)
 	b.sync("a.x", two["a.x"])
 	if got := b.find(lsp.References, "a.x", 0, 5); got != "a.x:1 a.x:2" {
 		t.Errorf("a server that is busy knows %q", got)
@@ -245,7 +308,8 @@ func TestReady(t *testing.T) {
 	if b.Ready(t.Context(), time.Millisecond) {
 		t.Error("a server that is busy is ready")
 	}
-	if !b.Ready(t.Context(), 10*time.Second) {
+	works.open()
+	if !b.Ready(t.Context(), patience) {
 		t.Error("a server that has ended its work is not ready")
 	}
 	if got := b.find(lsp.References, "a.x", 0, 5); got != "a.x:1 a.x:2 b.x:2" {
@@ -356,8 +420,8 @@ func TestTalkativeServer(t *testing.T) {
 	go func() { sent <- c.Sync(context.WithoutCancel(t.Context()), "/b.x", make([]byte, 1<<20)) }()
 	select {
 	case err = <-sent:
-	case <-time.After(time.Minute):
-		err = errors.New("not sent in a minute")
+	case <-time.After(patience):
+		err = errors.New("not sent")
 	}
 	if err != nil {
 		t.Error(err)

@@ -67,8 +67,12 @@ func (c *Client) publish(params json.RawMessage) {
 	path := pathOf(p.URI)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if _, known := c.pushed[path]; path == "" || !known && len(c.pushed) >= maxPushed {
+	last, known := c.pushed[path]
+	if path == "" || !known && len(c.pushed) >= maxPushed {
 		return
+	}
+	if d := c.docs[path]; d != nil && p.Version > 0 && (p.Version < last.version || p.Version > d.version) { //control:lists-in-order
+		return // it comes late, and a later one is here
 	}
 	c.pushed[path] = pushed{p.Version, p.Diagnostics[:min(len(p.Diagnostics), maxItems)]}
 	c.wake()

@@ -239,7 +239,7 @@ func TestHostileServers(t *testing.T) {
 // TestNeverAnswers: a server that takes everything and says nothing ends with the
 // deadline, in the handshake and in a call.
 func TestNeverAnswers(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	silent := program(func(conn net.Conn) { _, _ = io.Copy(io.Discard, conn) })
 	h := hub(t, Server{Name: "silent", Start: silent, Patience: 200 * time.Millisecond})
@@ -266,7 +266,7 @@ func TestNeverAnswers(t *testing.T) {
 
 // TestFloodInACall: a server that floods during a call is stopped.
 func TestFloodInACall(t *testing.T) {
-	h := hub(t, Server{Name: "flood", Wait: 40 * time.Second, Start: line(func(conn net.Conn, method string, _ json.RawMessage) any {
+	h := hub(t, Server{Name: "flood", Wait: 10 * time.Minute, Start: line(func(conn net.Conn, method string, _ json.RawMessage) any {
 		if method == "tools/list" {
 			return listOf(toolNamed("pour", ""))
 		}

@@ -126,7 +126,7 @@ func TestStreamStateAndLive(t *testing.T) {
 	cfg := w.config()
 	cfg.Beat = 30 * time.Millisecond
 	s, web := start(t, cfg)
-	ctx, stop := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, stop := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer stop()
 	from := listen(ctx, t, web.Client(), web.URL+"/s/sample/events?after=19", "")
 	var state, live, beat bool

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -16,21 +17,44 @@ import (
 	"github.com/handrail-bot/handrail/policy"
 )
 
+// heldWrites holds writes back until goOn is closed.
+type heldWrites struct {
+	http.RoundTripper
+	begun, goOn chan struct{}
+}
+
+func (h *heldWrites) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/comments") {
+		select {
+		case h.begun <- struct{}{}:
+		default:
+		}
+		<-h.goOn
+	}
+	return h.RoundTripper.RoundTrip(r)
+}
+
 // Of writes that wait, those that matter more are sent first. An edit of
 // progress does not wait when there is little left, and a request for approval
 // still gets out.
 func TestWritesInTurn(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
+	sends := heldWrites{begun: make(chan struct{}, 1), goOn: make(chan struct{})}
 	w := newWorld(t, func(_ *ghtest.Config, ac *ghapp.Config) {
-		ac.Spacing = 300 * time.Millisecond
+		ac.Spacing = time.Millisecond
 		ac.Limits = quota.Limits{PerHour: 20, Alone: true}
+		sends.RoundTripper, ac.Transport = ac.Transport, &sends
 	})
-	first, err := w.client.Perform(ctx, ghapp.Write{Key: "k", Kind: ghapp.WriteComment, Thread: w.issue, Body: "x"})
-	if err != nil {
-		t.Fatal(err)
-	}
 	var all sync.WaitGroup
+	var first ghapp.Ref
+	all.Go(func() {
+		var err error
+		if first, err = w.client.Perform(ctx, ghapp.Write{Key: "k", Kind: ghapp.WriteComment, Thread: w.issue, Body: "x"}); err != nil {
+			t.Error(err)
+		}
+	})
+	<-sends.begun
 	for _, wr := range []ghapp.Write{
 		{Key: "c-sign", Kind: ghapp.WriteComment, Outsider: true}, {Key: "b-work", Kind: ghapp.WriteComment}, {Key: "a-ask", Kind: ghapp.WriteComment, First: true},
 	} {
@@ -40,8 +64,11 @@ func TestWritesInTurn(t *testing.T) {
 				t.Error(err)
 			}
 		})
-		<-time.After(10 * time.Millisecond) // so that it is in the queue
 	}
+	for ghapp.Queued(w.app) < 3 {
+		<-time.After(time.Millisecond)
+	}
+	close(sends.goOn)
 	all.Wait()
 	var order []string
 	for _, c := range w.gh.Thread(w.issue).Comments[1:] {
@@ -77,7 +104,7 @@ func TestWritesInTurn(t *testing.T) {
 // when that one is sent: who wants them holds a thread up.
 func TestWritesAreGivenBack(t *testing.T) {
 	t.Parallel()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	w := newWorld(t, func(_ *ghtest.Config, ac *ghapp.Config) {
 		ac.Spacing = 100 * time.Millisecond

@@ -91,7 +91,7 @@ func graphQLSchema(t *testing.T) string {
 	must(t, err)
 	defer func() { must(t, os.RemoveAll(made)) }()
 	must(t, os.Chmod(made, 0o755))
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "npm", append([]string{"install", "--prefix", made, "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel", "error"}, graphQLPackages...)...)
 	cmd.Dir = made

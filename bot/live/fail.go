@@ -21,17 +21,18 @@ func (l *Session) AwaitGitHub(ctx context.Context, cause error) error {
 		!slices.Contains(Unsettled, l.Row.State) {
 		return cause
 	}
-	l.Log.WarnContext(
+	l.Row.State = session.PhaseWaitingGitHub //control:waits-for-github
+	if l.State != nil {
+		l.Data.DeadAt = int64(l.State.AllTurns())
+	}
+	err := l.Save(ctx)
+	l.Log.WarnContext( // after it can be seen
 		ctx, "session waits", "session", l.Row.ID, "thread", l.Row.Thread, "for",
 		string(session.PhaseWaitingGitHub),
 		"err",
 		cause,
 	)
-	l.Row.State = session.PhaseWaitingGitHub //control:waits-for-github
-	if l.State != nil {
-		l.Data.DeadAt = int64(l.State.AllTurns())
-	}
-	return errors.Join(cause, l.Save(ctx))
+	return errors.Join(cause, err)
 }
 
 // EndWith ends a session whose thread cannot be written to, unless it is already over.

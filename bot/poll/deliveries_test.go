@@ -331,7 +331,7 @@ func TestRun(t *testing.T) {
 				<-ended
 				return
 			}
-		case <-time.After(2 * time.Minute):
+		case <-time.After(10 * time.Minute):
 			t.Fatal("nothing comes")
 		}
 	}

@@ -56,7 +56,7 @@ func failures(w *world) {
 // more.
 func (w *world) attempts(s *sqlstore.Store, thread string, attempt int) {
 	w.Helper()
-	for late := time.After(2 * time.Minute); ; {
+	for late := time.After(10 * time.Minute); ; {
 		l, err := s.Leases.Lease(w.Context(), thread)
 		must(w.T, err)
 		if l.Attempts == attempt && l.Owner == "" {

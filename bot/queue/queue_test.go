@@ -117,7 +117,7 @@ func (w *world) start(s *sqlstore.Store, c queue.Config) *queue.Queue {
 
 func (w *world) drain(q *queue.Queue) {
 	w.Helper()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(w.Context()), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(w.Context()), 10*time.Minute)
 	defer cancel()
 	must(w.T, q.Drain(ctx))
 }
@@ -141,7 +141,7 @@ func await[T any](t *testing.T, what string, c <-chan T) T {
 	select {
 	case v := <-c:
 		return v
-	case <-time.After(2 * time.Minute):
+	case <-time.After(10 * time.Minute):
 		t.Fatalf("%s did not happen", what)
 		panic("unreachable")
 	}

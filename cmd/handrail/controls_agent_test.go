@@ -285,6 +285,7 @@ var controlsOfAgent = []control{
 	{"disk-is-read-again", "true", "./agent/lsp", "TestFreshOfAllFiles"},
 	{"problem-in-the-text", "false", "./agent/lsp", "TestFreshness"},
 	{"server-restarts-once", "false", "./agent/workspace/host", "TestServerEnds"},
+	{"lists-in-order", "false", "./agent/lsp", "TestListsInOrder"},
 	{"server-idles", "false", "./agent/workspace/host", "TestServerIdles"},
 	{"server-memory", "false", "./agent/workspace/host", "TestServerEnds"},
 	{"browser-loopback", "false", "./policy/reach", "TestLoopback"},

@@ -260,6 +260,7 @@ var controls = slices.Concat(controlsOfAgent, controlsOfBot, controlsOfReview, c
 	{"killed-run-is-swept", "false", "./cmd/handrail", "TestScripts/run_killed"},
 	{"empty-groups-go", "false", "./agent/workspace/cgroup", "TestSweep"},
 	{"alternates-once", "true", "./gitops", "TestAlternates"},
+	{"lists-while-writing", "true", "./gitops/objects", "TestViewWhileObjectsAreWritten"},
 	{"packs-of-others", "false", "./gitops/objects", "TestViewIsOpenedOnce"},
 	{"own-writes of packs-of-others", "true", "./gitops/objects", "TestViewIsOpenedOnce"},
 	{"kept-files", "false", "./gitops", "TestUndoKeepsFiles"},

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net/http"
 	"os"
 	"os/signal"
@@ -98,6 +99,28 @@ type killer struct {
 	on    string
 	trace string
 	kinds string // file with kinds of steps that processes died at; each kind kills one
+	late  time.Duration
+}
+
+// lateness is the variable with the longest delay of a step, such as 300ms. `make late` sets it: the
+// servers of stories are late at each step, and so are their users, so that effects come in any order
+// that no condition forces. Without it nothing is late.
+const lateness = "HANDRAIL_TEST_LATE"
+
+// late returns a killer that kills nothing, and is late as the environment says; nil if it is not.
+func late() *killer {
+	most, err := time.ParseDuration(os.Getenv(lateness))
+	if err != nil || most <= 0 {
+		return nil
+	}
+	return &killer{late: most}
+}
+
+// delay pauses, half of the times.
+func (k *killer) delay() {
+	if k != nil && k.late > 0 && rand.IntN(2) == 0 {
+		pause(rand.N(k.late))
+	}
 }
 
 // numbers are what differs in the names of steps of one kind.
@@ -114,6 +137,10 @@ func (k *killer) fresh(name string) bool {
 }
 
 func (k *killer) step(name string) {
+	if k.late > 0 {
+		k.delay()
+		return
+	}
 	if k.kinds != "" {
 		if k.fresh(name) {
 			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
@@ -144,6 +171,7 @@ type killTransport struct {
 
 func (t killTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.Method == http.MethodGet {
+		t.k.delay()
 		return t.next.RoundTrip(r)
 	}
 	// Before a call of the API nothing has changed since the step before it.

@@ -108,7 +108,7 @@ func (w *crashWorld) tellAmong(t *testing.T, all []*crashWorld, r *rand.Rand) {
 // finishAmong stops the servers, and judges what is there.
 func (w *crashWorld) finishAmong(t *testing.T, all []*crashWorld, tally *crashTally) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), crashPatience)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	must(t, w.settled(ctx))
 	must(t, w.gh.Flush(ctx))

@@ -16,14 +16,14 @@ import (
 	"time"
 )
 
-// crashPorts are for servers that are started again and again. They lie below
-// those that systems give away, so nobody takes one while its server is dead.
-var crashPorts atomic.Int64
+// steadyPorts are for servers that are started again and again. They lie below
+// those that systems give away, so none is taken while its server is dead.
+var steadyPorts atomic.Int64
 
-func crashAddress(t *testing.T) string {
+func steadyAddress(t *testing.T) string {
 	t.Helper()
 	for range 2000 {
-		n := (int64(os.Getpid())*37 + crashPorts.Add(1)) % 20000
+		n := (int64(os.Getpid())*37 + steadyPorts.Add(1)) % 20000
 		addr := fmt.Sprintf("127.0.0.1:%d", 11000+n)
 		if l, err := net.Listen("tcp", addr); err == nil {
 			must(t, l.Close())

@@ -39,10 +39,6 @@ var (
 // repeat.
 const eachEnd = "comments: {after: 1ms}\n"
 
-// crashPatience is when a story counts as stuck. It is long, since it is no
-// measure of speed: a busy machine must not look like a lost delivery.
-const crashPatience = 2 * time.Minute
-
 const crashLease = 600 * time.Millisecond
 
 // crashModel answers by what it heard last, so that a turn that a kill cut off
@@ -138,7 +134,7 @@ func (g *crashStage) world(t *testing.T, faults ghcheck.Faults) *crashWorld {
 			w.kill()
 		}
 	})
-	addr := crashAddress(t)
+	addr := steadyAddress(t)
 	app := w.gh.App()
 	w.child = childConfig{
 		Listen: addr, Data: filepath.Join(w.dir, "bot"), API: w.gh.URL(), AppID: app.ID, Key: app.Key, Secret: app.WebhookSecret,
@@ -160,7 +156,7 @@ func must(t *testing.T, err error) {
 // server has died.
 func (w *crashWorld) until(t *testing.T, restart func(), ok func(ghtest.Thread) bool) {
 	t.Helper()
-	end := time.Now().Add(crashPatience)
+	end := time.Now().Add(patience)
 	for {
 		ctx, cancel := context.WithDeadline(t.Context(), end)
 		go func(exited chan struct{}) {
@@ -180,7 +176,7 @@ func (w *crashWorld) until(t *testing.T, restart func(), ok func(ghtest.Thread) 
 		default:
 			if w.cmd != nil && w.lease() > w.child.TTL {
 				w.kill()
-				end = time.Now().Add(crashPatience)
+				end = time.Now().Add(patience)
 				break
 			}
 			died, _ := os.ReadFile(w.child.Trace)
@@ -378,7 +374,7 @@ func (w *crashWorld) settled(ctx context.Context) error {
 func (w *crashWorld) finish(t *testing.T, tally *crashTally) {
 	t.Helper()
 	restart := func() { w.kills++; w.start(t, 0) }
-	ctx, cancel := context.WithTimeout(t.Context(), crashPatience)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	w.living(ctx, t, restart, w.settled)
 	w.living(ctx, t, restart, w.gh.Flush)

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"io"
-	"net"
 	"net/http"
 	"net/http/cookiejar"
 	"net/url"
@@ -26,14 +25,7 @@ import (
 // withDashboard gives a story's server a dashboard with a login.
 func (s *story) withDashboard() {
 	s.t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	at := l.Addr().String()
-	if err := l.Close(); err != nil {
-		s.t.Fatal(err)
-	}
+	at := steadyAddress(s.t)
 	s.cfg.Dashboard = config.Dashboard{Listen: at, URL: "http://" + at, ClientID: s.gh.App().ClientID, Secret: "the client's secret"}
 	s.restart(nil)
 }
@@ -187,7 +179,7 @@ turns:
 	t.Setenv("OLLAMA_HOST", model.URL())
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	out := &syncBuffer{}
-	ctx, stop := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, stop := context.WithTimeout(t.Context(), patience)
 	defer stop()
 	code := make(chan int, 1)
 	go func() {

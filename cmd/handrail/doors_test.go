@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -185,7 +184,7 @@ func TestStdinOfNothing(t *testing.T) {
 // TestStdinAnswersAtOnce holds a conversation: a script may wait for each
 // answer before it asks again.
 func TestStdinAnswersAtOnce(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	inR, inW := io.Pipe()
 	outR, outW := io.Pipe()

@@ -99,7 +99,7 @@ func TestDeadlineWakes(t *testing.T) {
 - say: "Done without cleaning. [TASK_COMPLETE]"
 `)
 	s.stop()
-	s.cfg.Policy.Approvals.Deadline = policy.Duration(2 * time.Second)
+	s.cfg.Policy.Approvals.Deadline = policy.Duration(10 * time.Second) // enough to see the request
 	s.start()
 	s.say("you", "/agent fix the greeting and clean the build")
 	id := s.request()

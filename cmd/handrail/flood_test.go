@@ -113,7 +113,7 @@ func TestHostileDeliveries(t *testing.T) {
 // flood sends hostile deliveries of many kinds to the server, some at a time.
 func (s *story) flood(threads []thread.Ref, bait []int64, strangers int) {
 	texts := []string{"/agent help", "/agent status", "/agent fix it", "/agent stop", "/agent approve abc123", strings.Repeat("/agent help\n", 5000), "/agent budget much", "/agent deny", "> /agent help\n\n/agent plan"}
-	client := &http.Client{Timeout: 20 * time.Second}
+	client := &http.Client{Timeout: patience}
 	next := make(chan int)
 	var workers sync.WaitGroup
 	for range 8 {

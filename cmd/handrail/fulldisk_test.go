@@ -38,7 +38,7 @@ func TestFullDiskUnderASession(t *testing.T) {
 		t.Fatal("the disk is not small")
 	}
 	s.say("you", "/agent approve "+id)
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	err := waitFor(ctx, func() bool { return strings.Count(s.log.String(), `msg="work on thread"`) > mostTriesOfARun })
 	if text := s.thread(); err != nil || strings.Contains(text, "**failed**") {

@@ -31,7 +31,7 @@ const askMore = `
 // before a branch moved is asked again.
 func (s *story) approve(words ...string) string {
 	s.t.Helper()
-	ctx, cancel := context.WithTimeout(s.t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(s.t.Context(), patience)
 	defer cancel()
 	said, found := map[string]bool{}, ""
 	for found == "" {
@@ -341,7 +341,7 @@ func TestRemoteIsDownForAWhile(t *testing.T) {
 	f.down.Store(true)
 	s.restart(func(o *serverOptions) { o.transport, o.again, o.sweep = f, 10*time.Millisecond, 20*time.Millisecond })
 	s.say("you", "/agent fix the greeting")
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	if err := waitFor(ctx, func() bool { return f.met.Load() > mostTriesOfARun }); err != nil {
 		t.Fatalf("only %d tries", f.met.Load())

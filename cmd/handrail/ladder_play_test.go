@@ -310,7 +310,7 @@ func TestLadderAsk(t *testing.T) {
 	defer server.Close()
 	at, err := url.Parse(server.URL)
 	must(t, err)
-	came := climbOnce(t, contest{model: "m", server: at, wall: time.Minute}, players["ask"], task)
+	came := climbOnce(t, contest{model: "m", server: at, wall: patience}, players["ask"], task)
 	if !came.solved() || !came.Done || len(came.Lost) > 0 {
 		t.Errorf("solved %t, done %t, destroyed %v:\n%s", came.solved(), came.Done, came.Lost, came.Verdict.Said)
 	}

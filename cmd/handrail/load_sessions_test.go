@@ -130,7 +130,7 @@ func (w *crashWorld) askAll(t *testing.T, n int, request string) (refs []thread.
 func (w *crashWorld) said(t *testing.T, refs []thread.Ref, words ...string) {
 	t.Helper()
 	left := slices.Clone(refs)
-	ctx, cancel := context.WithTimeout(t.Context(), crashPatience+time.Duration(len(refs))*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), patience+time.Duration(len(refs))*time.Second)
 	defer cancel()
 	err := w.gh.Wait(ctx, func(gh *ghtest.Server) bool {
 		left = slices.DeleteFunc(left, func(ref thread.Ref) bool {

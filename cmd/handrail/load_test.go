@@ -85,7 +85,7 @@ func (l loaded) at(percent int) time.Duration {
 
 func (l *loader) run(t *testing.T) loaded {
 	t.Helper()
-	client := &http.Client{Timeout: 20 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 64}}
+	client := &http.Client{Timeout: patience, Transport: &http.Transport{MaxIdleConnsPerHost: 64}}
 	defer client.CloseIdleConnections()
 	var mu sync.Mutex
 	var out loaded

@@ -7,15 +7,12 @@ import (
 	"net/http/httptest"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/handrail-bot/handrail/bot"
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest"
 )
 
 type ghtestServer = ghtest.Server
-
-const storyTime = time.Minute
 
 // lossy stands between GitHub and the bot and loses deliveries.
 type lossy struct {

@@ -126,7 +126,7 @@ func (w *oldWriter) tell(t *testing.T, database string, save func(*sql.DB)) {
 		}
 		s.until("**" + old.state + "**")
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	must(t, settledOld(ctx, s.srv.store.Store))
 	must(t, s.gh.Flush(ctx))

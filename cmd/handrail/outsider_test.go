@@ -1,9 +1,9 @@
 package main
 
 import (
+	"context"
 	"strings"
 	"testing"
-	"time"
 )
 
 // Who may only read can neither ask nor approve.
@@ -39,11 +39,9 @@ func TestStrangers(t *testing.T) {
 // logged waits until the server has logged words so often.
 func (s *story) logged(words string, times int) {
 	s.t.Helper()
-	for range 300 {
-		if strings.Count(s.log.String(), words) >= times {
-			return
-		}
-		pause(50 * time.Millisecond)
+	ctx, cancel := context.WithTimeout(s.t.Context(), patience)
+	defer cancel()
+	if err := waitFor(ctx, func() bool { return strings.Count(s.log.String(), words) >= times }); err != nil {
+		s.t.Fatalf("%q was not logged %d times: %v\n%s", words, times, err, s.log)
 	}
-	s.t.Fatalf("%q was not logged %d times\n%s", words, times, s.log)
 }

@@ -85,6 +85,7 @@ func TestNothingIsHeldWhileItWaits(t *testing.T) {
 			s := newStory(t, map[string]string{"a.txt": "a\n", "build/out": "1\n"}, `
 - calls: [{name: run_terminal_command, arguments: {command: "echo began; sleep 2"}}]
 - calls: [{name: run_terminal_command, arguments: {command: rm -rf build}}]
+  misbehave: {stall: true}
 - say: "Done. [TASK_COMPLETE]"
 `)
 			s.stop()
@@ -102,6 +103,7 @@ func TestNothingIsHeldWhileItWaits(t *testing.T) {
 				looked = append(looked, "process")
 			}
 			s.seenHeld(looked)
+			must(t, s.model.Release(t.Context()))
 			id := s.request()
 			s.until("**awaiting approval**")
 			s.nothingHeld()
@@ -115,7 +117,7 @@ func TestNothingIsHeldWhileItWaits(t *testing.T) {
 // seenHeld looks until each of the kinds was seen to be held.
 func (s *story) seenHeld(kinds []string) {
 	s.t.Helper()
-	ctx, cancel := context.WithTimeout(s.t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(s.t.Context(), patience)
 	defer cancel()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
@@ -136,7 +138,7 @@ func (s *story) seenHeld(kinds []string) {
 // nothingHeld waits until nothing is held.
 func (s *story) nothingHeld() {
 	s.t.Helper()
-	ctx, cancel := context.WithTimeout(s.t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(s.t.Context(), patience)
 	defer cancel()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()

@@ -42,7 +42,7 @@ func TestServerAfterPowerCut(t *testing.T) {
 		}
 		w.start(t, p.at)
 		w.tell(t, cut)
-		ctx, cancel := context.WithTimeout(t.Context(), crashPatience)
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		w.living(ctx, t, cut, w.settled)
 		cancel()
 		if w.kills == 0 { // the story has fewer steps

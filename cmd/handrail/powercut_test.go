@@ -179,7 +179,7 @@ func gitIn(t *testing.T, mirror string, args ...string) (string, error) {
 // quit ends a server that is recorded: strace ends with it.
 func (w *crashWorld) quit(t *testing.T) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), crashPatience)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	must(t, w.settled(ctx))
 	pipes, err := filepath.Glob(filepath.Join(w.child.Steps, "*.pipe"))

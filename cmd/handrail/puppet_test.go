@@ -77,7 +77,7 @@ func puppet(t *testing.T, engine string, i injection) {
 // rest waits until the session has ended or waits for a person.
 func (s *story) rest() {
 	s.t.Helper()
-	ctx, cancel := context.WithTimeout(s.t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(s.t.Context(), patience)
 	defer cancel()
 	err := s.gh.Wait(ctx, func(gh *ghtest.Server) bool {
 		for _, c := range gh.Thread(s.issue).Comments {

@@ -35,7 +35,7 @@ func TestRetention(t *testing.T) {
 			o.now = func() time.Time { return time.Now().Add(time.Duration(c.days) * 24 * time.Hour) }
 		})
 		if c.what != "" {
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			ctx, cancel := context.WithTimeout(t.Context(), patience)
 			must(t, waitFor(ctx, func() bool { return strings.Contains(s.log.String(), "removed mirrors that were not used for long") }))
 			cancel()
 		}
@@ -73,7 +73,7 @@ func TestUninstalled(t *testing.T) {
 		s.restart(func(o *serverOptions) {
 			o.now, o.missed = func() time.Time { return time.Now().Add(clock) }, 200*time.Millisecond // it may be at work in the first look
 		})
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		defer cancel()
 		must(t, waitFor(ctx, there))
 	}

@@ -89,7 +89,7 @@ func TestReviewEndsWithoutTheEdit(t *testing.T) {
 			}
 		}, "**Dropped**: rejected by kim"},
 		"denied in the thread": {byReview, func(s *story, _ ghtest.Thread) { s.say("you", "/agent deny "+s.request()+" not now") }, "**Dropped**: rejected by you"},
-		"deadline":             {"approvals: {by: review, deadline: 2s}\n", func(*story, ghtest.Thread) {}, "not answered in time"},
+		"deadline":             {"approvals: {by: review, deadline: 10s}\n", func(*story, ghtest.Thread) {}, "not answered in time"},
 		"new instruction":      {byReview, func(s *story, _ ghtest.Thread) { s.say("you", "/agent leave it at one") }, "**Withdrawn**: a new instruction by you"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest"
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/ghcheck"
@@ -75,7 +74,7 @@ func (s *story) smallPull() ghtest.Thread {
 // wait waits until ok.
 func (s *story) wait(what string, ok func() bool) {
 	s.t.Helper()
-	ctx, cancel := context.WithTimeout(s.t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(s.t.Context(), patience)
 	defer cancel()
 	if err := s.gh.Wait(ctx, func(*ghtest.Server) bool { return ok() }); err != nil {
 		s.t.Fatalf("%s: %v\n%s\n%+v", what, err, s.thread(), s.smallPulls())

@@ -44,6 +44,9 @@ func storyAction() int {
 		k := &killer{kinds: kinds}
 		opt.wrap, opt.transport = k.wrap, killTransport{k, http.DefaultTransport}
 	}
+	if k := late(); k != nil {
+		opt.wrap, opt.transport = k.wrap, killTransport{k, http.DefaultTransport}
+	}
 	return execute(ctx, []string{"action"}, &console{in: os.Stdin, out: os.Stdout, err: os.Stderr, version: "test", options: opt})
 }
 
@@ -101,6 +104,7 @@ func (s *stage) runner(ts *testscript.TestScript, args []string) error {
 	r.env = []string{
 		"GITHUB_API_URL=" + s.gh.URL(), "GITHUB_SERVER_URL=" + s.gh.URL(), "GITHUB_REPOSITORY=" + scriptRepository, "GITHUB_RUN_ATTEMPT=1", "GITHUB_ACTIONS=true",
 		"INPUT_TOKEN=" + token, "INPUT_MODEL=" + ts.Getenv("HANDRAIL_MODEL"), "INPUT_OLLAMA=" + ts.Getenv("OLLAMA_HOST"), "INPUT_WORKSPACE=local",
+		lateness + "=" + os.Getenv(lateness),
 	}
 	for _, name := range []string{"PATH", "HOME", "TMPDIR", "GIT_CONFIG_NOSYSTEM"} {
 		r.env = append(r.env, name+"="+ts.Getenv(name))
@@ -294,9 +298,19 @@ func (s *stage) stalled(_ *testscript.TestScript, _ []string) error {
 	return s.model.stalled(ctx)
 }
 
-// killRun ends a run as a crash does.
+// killRun ends a run as a crash does, and waits until GitHub knows that it has ended.
 func (s *stage) killRun(_ *testscript.TestScript, args []string) error {
-	return s.workflows.signal(args[0], syscall.SIGKILL)
+	r := s.workflows
+	if err := r.signal(args[0], syscall.SIGKILL); err != nil {
+		return err
+	}
+	n, err := strconv.Atoi(args[0])
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for err == nil && !r.list[n-1].ended {
+		r.cond.Wait()
+	}
+	return err
 }
 
 // endRun ends a run as a person does who cancels it.

@@ -6,7 +6,6 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/ghcheck"
-	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/hub"
 )
 
 // ci has a job of the repository's CI end at the head of a branch.
@@ -19,16 +18,7 @@ func (s *stage) ci(ts *testscript.TestScript, args []string) error {
 	if err != nil {
 		return err
 	}
-	id, err := s.gh.RunCheck(scriptRepository, s.gh.Branch(scriptRepository, branch), ghcheck.Result{Name: args[2], Conclusion: args[3], Log: ts.ReadFile(args[4])})
-	if err != nil {
-		return err
-	}
-	return s.gh.As("", scriptRepository, func(r *hub.Repo, _ *hub.User) error {
-		for _, k := range r.Checks {
-			if k.ID == id {
-				k.ID = job
-			}
-		}
-		return nil
-	})
+	_, err = s.gh.RunCheck(scriptRepository, s.gh.Branch(scriptRepository, branch),
+		ghcheck.Result{ID: job, Name: args[2], Conclusion: args[3], Log: ts.ReadFile(args[4])})
+	return err
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"net/http"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -30,6 +31,7 @@ import (
 // repository, and the server as a process of its own.
 type stage struct {
 	t      *testing.T
+	test   testscript.TFailed // of this story
 	gh     *ghcheck.Server
 	names  *names
 	args   []string // of serve
@@ -58,8 +60,8 @@ type scriptVerb struct {
 	run         func(*stage, *testscript.TestScript, []string) error
 }
 
-// patience is how long a script waits for what must come.
-const patience = 150 * time.Second
+// patience is how long tests wait for what must come. It ends what hangs, and is no measure of speed.
+const patience = 10 * time.Minute
 
 // patience is longer where each run has a runner to start.
 func (s *stage) patience() time.Duration {
@@ -113,6 +115,7 @@ func githubVerbs(t *testing.T) map[string]func(*testscript.TestScript, bool, []s
 				ts.Fatalf("%s: there is no GitHub yet; begin with github DIR", v.name)
 			}
 			s.t = t
+			late().delay()
 			fmt.Fprint(ts.Stdout()) // a verb that prints nothing leaves nothing of the one before
 			switch err := v.run(s, ts, args); {
 			case err != nil && !neg:
@@ -127,13 +130,17 @@ func githubVerbs(t *testing.T) map[string]func(*testscript.TestScript, bool, []s
 
 // storyServe is `handrail serve` without the pauses that are there for the
 // real GitHub. A lease of less than a few seconds is lost on a busy machine, and
-// the session then goes on in a new workspace.
+// the session then goes on in a new workspace. Work that begins to end when the server does
+// is waited for, for nearly as long as the server has.
 func storyServe() int {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
+	opt := serverOptions{unlimited: true, spacing: -1, again: 50 * time.Millisecond, settle: 100 * time.Millisecond, every: 50 * time.Millisecond, ttl: 5 * time.Second, grace: 20 * time.Second, sweep: 100 * time.Millisecond, missed: 500 * time.Millisecond, watch: 600 * time.Millisecond}
+	if k := late(); k != nil {
+		opt.wrap, opt.transport = k.wrap, killTransport{k, http.DefaultTransport}
+	}
 	return execute(ctx, append([]string{"serve"}, os.Args[1:]...), &console{
-		in: os.Stdin, out: os.Stdout, err: os.Stderr, version: "test",
-		options: serverOptions{unlimited: true, spacing: -1, again: 50 * time.Millisecond, settle: 100 * time.Millisecond, every: 50 * time.Millisecond, ttl: 5 * time.Second, sweep: 100 * time.Millisecond, missed: 500 * time.Millisecond, watch: 600 * time.Millisecond},
+		in: os.Stdin, out: os.Stdout, err: os.Stderr, version: "test", options: opt,
 	})
 }
 
@@ -217,11 +224,23 @@ func (s *stage) serve(ts *testscript.TestScript, args []string) error {
 	}
 	s.args = args
 	ts.Defer(func() {
-		if err := s.end(syscall.SIGTERM); err != nil {
+		if err := errors.Join(s.lastAnswers(), s.end(syscall.SIGTERM)); err != nil {
 			s.t.Errorf("%s: %v", ts.Name(), err)
 		}
 	})
 	return s.start(ts)
+}
+
+// lastAnswers waits at the end of a story until the model was asked for all of its answers. The
+// effect that the story waited for last may come before them, and a server that ends waits for
+// work only for a while.
+func (s *stage) lastAnswers() error {
+	if s.server == nil || s.model == nil || s.test == nil || s.test.Failed() {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	return s.model.served(ctx)
 }
 
 // start starts the server and tells GitHub where it is.
@@ -236,7 +255,7 @@ func (s *stage) start(ts *testscript.TestScript) error {
 	for _, name := range []string{"PATH", "HOME", "TMPDIR", "GIT_CONFIG_NOSYSTEM", "OLLAMA_HOST", "HANDRAIL_MODEL"} {
 		cmd.Env = append(cmd.Env, name+"="+ts.Getenv(name))
 	}
-	cmd.Env = append(cmd.Env, s.env...)
+	cmd.Env = append(append(cmd.Env, s.env...), lateness+"="+os.Getenv(lateness))
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		return err

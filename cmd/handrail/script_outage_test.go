@@ -43,12 +43,13 @@ var outages = []scriptVerb{
 type front struct {
 	handler http.Handler
 	addr    string
-	stalled func(context.Context) error // of a model
 	server  *http.Server
+
+	stalled, release, served func(context.Context) error // of a model, see [llmtest.Server]
 }
 
-func newFront(ts *testscript.TestScript, h http.Handler) *front {
-	f := &front{handler: h, addr: "127.0.0.1:0"}
+func newFront(ts *testscript.TestScript, addr string, h http.Handler) *front {
+	f := &front{handler: h, addr: addr}
 	ts.Check(f.up())
 	ts.Defer(f.down)
 	return f
@@ -59,7 +60,7 @@ func (f *front) up() error {
 	if err != nil {
 		return err
 	}
-	f.addr, f.server = l.Addr().String(), &http.Server{Handler: f.handler, ReadHeaderTimeout: patience}
+	f.server = &http.Server{Handler: f.handler, ReadHeaderTimeout: patience}
 	go func() { _ = f.server.Serve(l) }() // down ends it
 	return nil
 }

@@ -80,7 +80,8 @@ func scriptParams(t *testing.T, runs *actRunner) testscript.Params {
 			e.Setenv("GIT_CONFIG_NOSYSTEM", "1")
 			e.Setenv("GOCACHE", filepath.Join(os.TempDir(), "handrail-script-gocache"))
 			e.Setenv("GOFLAGS", "-mod=mod")
-			e.Values[stageKey{}] = &stage{act: runs}
+			test, _ := e.T().(testscript.TFailed)
+			e.Values[stageKey{}] = &stage{act: runs, test: test}
 			return nil
 		},
 		Condition: func(cond string) (bool, error) {
@@ -108,9 +109,9 @@ func scriptModel(t *testing.T) func(*testscript.TestScript, bool, []string) {
 		ts.Check(harmless(script))
 		s, err := llmtest.Start(script, llmcheck.Dialect)
 		ts.Check(err)
-		at := newFront(ts, s.Handler())
+		at := newFront(ts, steadyAddress(t), s.Handler())
 		if st, ok := ts.Value(stageKey{}).(*stage); ok {
-			st.model, at.stalled = at, s.WaitStalled
+			st.model, at.stalled, at.release, at.served = at, s.WaitStalled, s.Release, s.WaitServed
 		}
 		ts.Setenv("OLLAMA_HOST", "http://"+at.addr)
 		ts.Setenv("HANDRAIL_MODEL", script.Model.Name)

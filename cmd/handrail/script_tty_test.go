@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -22,7 +23,8 @@ import (
 // scriptTTY runs a command on a terminal of its own, with a person at it, and prints what
 // the terminal was sent, without its control codes. What the person does is in a file, a
 // line each: "until PATTERN" waits until the screen shows that, "type TEXT" types a line,
-// "key C" presses Ctrl-C.
+// "key C" presses Ctrl-C, "stalled" waits until the model stalls in an answer, which "release"
+// has go on.
 func scriptTTY(t *testing.T) func(*testscript.TestScript, bool, []string) {
 	return func(ts *testscript.TestScript, neg bool, args []string) {
 		if len(args) < 2 {
@@ -44,7 +46,11 @@ func scriptTTY(t *testing.T) func(*testscript.TestScript, bool, []string) {
 		ts.Check(cmd.Start())
 		ts.Check(tty.Close())
 		s := &shown{more: make(chan struct{}, 1)}
+		if st, ok := ts.Value(stageKey{}).(*stage); ok && st.model != nil {
+			s.model = st.model
+		}
 		read := make(chan struct{})
+		s.over = read
 		go func() { defer close(read); _, _ = io.Copy(s, pty) }() // EIO when the program has ended
 		for step := range strings.Lines(ts.ReadFile(args[0])) {
 			if err := s.do(pty, strings.TrimSpace(step)); err != nil {
@@ -67,6 +73,9 @@ type shown struct {
 	all  bytes.Buffer
 	seen int // up to where the person has read
 	more chan struct{}
+	over <-chan struct{} // closed when all was sent
+
+	model *front // nil without one
 }
 
 func (s *shown) Write(p []byte) (int, error) {
@@ -101,13 +110,20 @@ func (s *shown) do(pty *os.File, step string) error {
 	case "type":
 		_, err := pty.WriteString(rest + "\n")
 		return err
+	case "stalled", "release":
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		if verb == "stalled" {
+			return s.model.stalled(ctx)
+		}
+		return s.model.release(ctx)
 	case "key":
 		_, err := pty.Write([]byte{rest[0] & 0x1f})
 		return err
 	case "":
 		return nil
 	}
-	return errors.New("it is neither until, type nor key")
+	return errors.New("it is neither until, type, key, stalled nor release")
 }
 
 func (s *shown) until(pattern string) error {
@@ -115,15 +131,20 @@ func (s *shown) until(pattern string) error {
 	if err != nil {
 		return err
 	}
-	late := time.After(30 * time.Second)
-	for {
+	late := time.After(patience)
+	for ended := false; ; {
 		text := s.text()
 		if at := re.FindStringIndex(text[min(s.seen, len(text)):]); at != nil {
 			s.seen += at[1]
 			return nil
 		}
+		if ended {
+			return errors.New("it was not shown")
+		}
 		select {
 		case <-s.more:
+		case <-s.over:
+			ended = true // and there may be more of it
 		case <-late:
 			return errors.New("it was not shown")
 		}

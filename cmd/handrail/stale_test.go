@@ -65,6 +65,6 @@ func (w *crashWorld) second(t *testing.T, name string) *crashWorld {
 			b.kill()
 		}
 	})
-	b.child.Listen, b.child.Data = crashAddress(t), filepath.Join(b.dir, "bot")
+	b.child.Listen, b.child.Data = steadyAddress(t), filepath.Join(b.dir, "bot")
 	return b
 }

@@ -155,7 +155,7 @@ func (s *story) stop() {
 	}
 	// What people did so far reaches the server: without a webhook GitHub
 	// drops it, and no sweep would find it.
-	flush, cancel := context.WithTimeout(context.WithoutCancel(s.t.Context()), 2*time.Minute)
+	flush, cancel := context.WithTimeout(context.WithoutCancel(s.t.Context()), patience)
 	defer cancel()
 	if err := s.gh.Flush(flush); err != nil {
 		s.t.Errorf("flush events: %v", err)
@@ -181,7 +181,7 @@ func (s *story) say(who, body string) {
 // returns its body.
 func (s *story) until(words ...string) string {
 	s.t.Helper()
-	ctx, cancel := context.WithTimeout(s.t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(s.t.Context(), patience)
 	defer cancel()
 	var found string
 	err := s.gh.Wait(ctx, func(gh *ghtest.Server) bool {
@@ -395,7 +395,7 @@ func TestPushIsRejected(t *testing.T) {
 	}
 	s.say("you", "/agent approve "+id)
 	// The branch is not what the approval was given for: it is asked again.
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	var second string
 	err := s.gh.Wait(ctx, func(gh *ghtest.Server) bool {

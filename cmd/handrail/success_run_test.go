@@ -7,7 +7,6 @@ import (
 	"net/url"
 	"strings"
 	"testing"
-	"time"
 )
 
 // badModels are what is played: models that spoil so many of 100 turns, and one that
@@ -85,7 +84,7 @@ func playBad(t *testing.T, program string, f exercise, l lib, bad badRate) (scor
 	defer server.Close()
 	at, err := url.Parse(server.URL)
 	must(t, err)
-	s := contest{program: program, model: m.spec.Name, server: at, workspace: "local", wall: 3 * time.Minute}.play(t, f, l)
+	s := contest{program: program, model: m.spec.Name, server: at, workspace: "local", wall: patience}.play(t, f, l)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return s, m.made

@@ -39,7 +39,7 @@ func (s *story) scrape() string {
 // scrapeUntil scrapes until the page has lines, which it returns.
 func (s *story) scrapeUntil(lines ...string) string {
 	s.t.Helper()
-	ctx, cancel := context.WithTimeout(s.t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(s.t.Context(), patience)
 	defer cancel()
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()

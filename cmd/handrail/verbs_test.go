@@ -221,7 +221,7 @@ func TestSweep(t *testing.T) {
 		t.Errorf("asked for %d deliveries, %d were lost", asked, w.missed())
 	}
 	must(t, s.gh.Flush(t.Context()))
-	ctx, cancel := context.WithTimeout(t.Context(), storyTime)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	must(t, s.gh.Wait(ctx, func(*ghtestServer) bool { return s.bot() >= n }))
 	if again, err := sw.Sweep(t.Context()); err != nil || again != 0 {

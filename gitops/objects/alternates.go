@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/go-git/go-billy/v5/osfs"
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/cache"
 	"github.com/go-git/go-git/v5/storage/filesystem"
@@ -63,7 +62,7 @@ func openStores(
 ) []*filesystem.ObjectStorage {
 	stores := []*filesystem.ObjectStorage{&own.ObjectStorage}
 	for _, objects := range alternates(filepath.Join(dir, "objects")) {
-		there := dotgit.New(osfs.New(filepath.Dir(objects), osfs.WithBoundOS()))
+		there := dotgit.New(filesIn(filepath.Dir(objects)))
 		stores = append(stores, filesystem.NewObjectStorageWithOptions(there, lru, opts))
 	}
 	return stores

@@ -17,7 +17,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/go-git/go-billy/v5/osfs"
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/cache"
 	"github.com/go-git/go-git/v5/plumbing/object"
@@ -102,7 +101,7 @@ func (o *DB) open() {
 	o.stale = append(o.stale, o.stores...)
 	o.looked, o.stamp = time.Now(), packStamp(o.pool.dir)
 	o.packs = packNames(o.pool.dir)
-	o.Storage = filesystem.NewStorageWithOptions(osfs.New(o.pool.dir, osfs.WithBoundOS()), lru, opts)
+	o.Storage = filesystem.NewStorageWithOptions(filesIn(o.pool.dir), lru, opts)
 	o.stores = openStores(o.Storage, o.pool.dir, lru, opts)
 }
 

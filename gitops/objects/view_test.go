@@ -1,8 +1,14 @@
 package objects
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"os"
 	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -55,6 +61,54 @@ func TestViewIsOpenedOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// A view that is opened while objects are written sees those in packs.
+func TestViewWhileObjectsAreWritten(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	git := func(stdin string, args ...string) string {
+		t.Helper()
+		cmd := exec.CommandContext(t.Context(), "git", append([]string{"-C", dir}, args...)...)
+		cmd.Stdin = strings.NewReader(stdin)
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatalf("git %v: %v", args, err)
+		}
+		return strings.TrimSpace(string(out))
+	}
+	git("", "init", "-q", "--bare")
+	packed := git("x", "hash-object", "-w", "--stdin")
+	git(packed+"\n", "pack-objects", "-q", "objects/pack/pack")
+	git("", "prune-packed")
+	ctx, stop := context.WithCancel(t.Context())
+	var writers sync.WaitGroup
+	for range 4 {
+		writers.Go(func() {
+			for ctx.Err() == nil {
+				f, err := os.CreateTemp(filepath.Join(dir, "objects", "pack"), "tmp_obj_")
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if err := errors.Join(f.Close(), os.Remove(f.Name())); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	for n := range 500 {
+		err := NewPool(dir).Do(ctx, func(o *DB) error {
+			_, err := o.Read(plumbing.BlobObject, plumbing.NewHash(packed), 100)
+			return err
+		})
+		if err != nil {
+			t.Errorf("view %d: %v", n, err)
+			break
+		}
+	}
+	stop()
+	writers.Wait()
 }
 
 func commitOf(t *testing.T, dir string, tree plumbing.Hash) string {

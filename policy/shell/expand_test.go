@@ -88,7 +88,7 @@ func TestExpansionsAsBash(t *testing.T) {
 		cases[i] = [2]string{anySetup(rnd), anyWords(rnd)}
 		fmt.Fprintf(&script, "(\nset -f; %s\nprintf '%%s\\0' %d %s\n) 2>/dev/null\nprintf '\\001\\0'\n", cases[i][0], i, cases[i][1])
 	}
-	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+	ctx, stop := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer stop()
 	cmd := exec.CommandContext(ctx, bash, "--noprofile", "--norc")
 	cmd.Args[0] = "bash"

@@ -25,7 +25,7 @@ func Conform(t *testing.T, open func(url string) llm.Model) {
 	for _, c := range conformance() {
 		t.Run(c.name, func(t *testing.T) {
 			t.Helper()
-			ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+			ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 			defer cancel()
 			if c.script.Model.Name == "" {
 				c.script.Model = FullModel()

@@ -56,6 +56,7 @@ type Server struct {
 	requests []*Request
 	count    int // number of requests received
 	faults   []error
+	changed  chan struct{} // closed at the next request or fault
 }
 
 // progress is the progress of a conversation.
@@ -105,6 +106,7 @@ func New(script Script, more ...Dialect) (*Server, error) {
 		closing: make(chan struct{}),
 		release: make(chan struct{}),
 		stalled: make(chan struct{}, 1024),
+		changed: make(chan struct{}),
 	}
 	for _, c := range script.Conversations {
 		s.convs = append(s.convs, &progress{conv: c, used: make([]int, len(c.Turns))})
@@ -169,6 +171,31 @@ func (s *Server) WaitStalled(ctx context.Context) error {
 	}
 }
 
+// WaitServed waits until each turn that is not optional was served or a request did not match
+// the script. If ctx ends first, it returns the missing turns.
+func (s *Server) WaitServed(ctx context.Context) error {
+	for {
+		s.mu.Lock()
+		missing, changed := s.unserved(), s.changed
+		over := len(missing) == 0 || len(s.faults) > 0
+		s.mu.Unlock()
+		if over {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return fmt.Errorf("wait for requests: %w: %w", context.Cause(ctx), errors.Join(missing...))
+		}
+	}
+}
+
+// tell wakes those who wait for a change. The caller holds the lock.
+func (s *Server) tell() {
+	close(s.changed)
+	s.changed = make(chan struct{})
+}
+
 // Idle waits until no answer is in progress.
 func (s *Server) Idle(ctx context.Context) error {
 	idle := make(chan struct{})
@@ -197,18 +224,24 @@ func (s *Server) Requests() []*Request {
 func (s *Server) Err() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	faults := slices.Clone(s.faults)
-	for _, p := range s.convs {
-		for i, n := range p.used {
-			if t := p.conv.Turns[i]; n == 0 && !t.Optional {
-				faults = append(faults, fmt.Errorf("%s was not served: %s", p.name(i), t.describe()))
-			}
-		}
-	}
+	faults := slices.Concat(s.faults, s.unserved())
 	if len(faults) == 0 {
 		return nil
 	}
 	return fmt.Errorf("scripted model, %d requests: %w", s.count, errors.Join(faults...))
+}
+
+// unserved returns an error for each turn that should have been served and was not. The caller
+// holds the lock.
+func (s *Server) unserved() (out []error) {
+	for _, p := range s.convs {
+		for i, n := range p.used {
+			if t := p.conv.Turns[i]; n == 0 && !t.Optional {
+				out = append(out, fmt.Errorf("%s was not served: %s", p.name(i), t.describe()))
+			}
+		}
+	}
+	return out
 }
 
 // Refused returns the number of requests without a matching turn.
@@ -222,6 +255,7 @@ func (s *Server) fault(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.faults = append(s.faults, err)
+	s.tell()
 }
 
 // asksTitle begins a request for the title of a change. It is outside of the conversation,
@@ -237,6 +271,7 @@ func (s *Server) take(r *Request) (*Turn, error) {
 		r.Turn = -1
 		return &Turn{Say: s.script.Title}, nil
 	}
+	defer s.tell()
 	s.add(r)
 	t, err := s.find(r)
 	if err != nil {

@@ -46,18 +46,20 @@ const (
 	Hungry   = "hungry"   // it takes 200 MB of memory
 )
 
-// Server is one server. Ended is called if it crashes; nil does nothing.
+// Server is one server. Ended is called if it crashes; nil does nothing. Wait takes the time of a
+// server that is late or busy; nil means 300 ms.
 type Server struct {
 	Lies  string // names with commas between
 	Ext   string // extension of its files; "" means .x
 	Ended func()
+	Wait  func()
 
 	mu    sync.Mutex
 	conn  *jsonrpc2.Conn
 	root  string
 	docs  map[string]doc
 	known map[string]string // what was on the disk when the server was last told
-	ready time.Time
+	busy  bool
 	asked int
 	timer sync.WaitGroup
 	hoard []byte
@@ -183,19 +185,28 @@ func (s *Server) begin(ctx context.Context) {
 	if !s.lies(Busy) {
 		return
 	}
-	s.ready = time.Now().Add(lateness)
+	s.busy = true
 	say := func(kind string) {
 		_ = s.conn.Notify(ctx, "$/progress", map[string]any{"token": "index", "value": map[string]any{"kind": kind}})
 	}
 	say("begin")
 	s.timer.Go(func() {
-		<-time.After(lateness)
+		s.wait()
+		s.mu.Lock()
+		s.busy = false
+		s.mu.Unlock()
 		say("end")
 	})
 }
 
-// lateness is the time that a server takes that is late or busy.
-const lateness = 300 * time.Millisecond
+// wait takes the time of a server that is late or busy.
+func (s *Server) wait() {
+	if s.Wait != nil {
+		s.Wait()
+		return
+	}
+	<-time.After(300 * time.Millisecond)
+}
 
 // event takes a change on the disk. As a real server, it does not read a file that it does not know and that
 // is only said to be changed.
@@ -244,7 +255,7 @@ func (s *Server) push(ctx context.Context, path string, was doc) {
 	}
 	if s.lies(Late) {
 		s.timer.Go(func() {
-			<-time.After(lateness)
+			s.wait()
 			send()
 		})
 		return
@@ -320,7 +331,7 @@ func (s *Server) question(ctx context.Context, r *jsonrpc2.Request, p params) {
 	result := s.answer(r.Method, p)
 	s.mu.Unlock()
 	if s.lies(Late) && r.Method == "textDocument/diagnostic" {
-		<-time.After(lateness)
+		s.wait()
 	}
 	_ = s.conn.Reply(ctx, r.ID, result)
 }
@@ -421,7 +432,7 @@ func (s *Server) text(path string) string {
 func (s *Server) places(pattern string, openOnly, missing bool) []any {
 	re, out := regexp.MustCompile(pattern), []any{}
 	for _, path := range s.files() {
-		if _, open := s.docs[path]; !open && (openOnly || time.Now().Before(s.ready)) {
+		if _, open := s.docs[path]; !open && (openOnly || s.busy) {
 			continue
 		}
 		for n, line := range strings.Split(s.text(path), "\n") {

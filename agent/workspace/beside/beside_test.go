@@ -159,7 +159,7 @@ func TestStrangers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_ = c.SetDeadline(time.Now().Add(2 * time.Minute))
+		_ = c.SetDeadline(time.Now().Add(10 * time.Minute))
 		_, _ = c.Write([]byte(line + "\n"))
 		var answer struct{ Error string }
 		err = json.NewDecoder(c).Decode(&answer)

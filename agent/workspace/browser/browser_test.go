@@ -65,7 +65,7 @@ func TestPromises(t *testing.T) {
 		var m message
 		select {
 		case m = <-calls:
-		case <-time.After(5 * time.Second):
+		case <-time.After(10 * time.Minute):
 		}
 		if p, _ := m.Params.(map[string]any); m.Method != tt.method || p[tt.key] != tt.want {
 			t.Errorf("%s is answered with %s %v", tt.event, m.Method, m.Params)

@@ -41,6 +41,8 @@ type question struct {
 
 // code answers a question about code. That there is no answer is an answer, with its reason.
 func (s *servers) code(ctx context.Context, q workspace.CodeQuery) (workspace.CodeAnswer, error) {
+	s.asking.Add(1)
+	defer s.asking.Add(-1)
 	if q.Ask == workspace.AskSymbol && q.Path == "" {
 		return s.everywhere(ctx, q)
 	}

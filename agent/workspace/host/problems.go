@@ -146,7 +146,7 @@ func (s *servers) check(
 		client = v.client.Load()
 	}
 	if why != "" || client == nil {
-		if s.parse(ctx, &f, text, was, had) {
+		if s.parse(ctx, &f, text, was, had, until) {
 			return f
 		}
 		f.State, f.Why = string(lsp.None), why
@@ -251,16 +251,18 @@ func parserOf(name string) (p parseProgram, ok bool) {
 	return parseProgram{}, false
 }
 
-// parseTime is the time limit of a parser.
+// parseTime is the time that a parser has at least.
 const parseTime = 2 * time.Second
 
 // parse checks a file with the parser of its language. It returns false if there is none.
-func (s *servers) parse(ctx context.Context, f *workspace.FileProblems, text, was []byte, had bool) bool {
+func (s *servers) parse(
+	ctx context.Context, f *workspace.FileProblems, text, was []byte, had bool, until time.Time,
+) bool {
 	p, ok := parserOf(f.Path)
 	if !ok || s.program(lsp.Server{Argv: p.argv[:1]}) == "" {
 		return false
 	}
-	ctx, cancel := context.WithTimeout(ctx, parseTime)
+	ctx, cancel := context.WithTimeout(ctx, max(parseTime, time.Until(until)))
 	defer cancel()
 	if f.Items, ok = s.parsed(ctx, p, text); !ok {
 		return false

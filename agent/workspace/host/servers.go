@@ -37,6 +37,7 @@ type servers struct {
 	cancel context.CancelFunc
 
 	starting sync.WaitGroup
+	asking   atomic.Int32 // questions about code at work
 
 	mu     sync.Mutex
 	all    map[string]*server
@@ -273,7 +274,7 @@ func (s *servers) follow(v *server, client *lsp.Client, pr *program) {
 		case v.client.Load() != client:
 		case used > most: //control:server-memory
 			v.stop(s.h, fmt.Sprintf("the language server %s was stopped: it used more than %d MB", v.Name, most>>20))
-		case time.Since(v.used) > idle: //control:server-idles
+		case time.Since(v.used) > idle && s.asking.Load() == 0: //control:server-idles
 			v.stop(s.h, "")
 			v.starts = 0
 		}

@@ -220,7 +220,7 @@ func kill(t *testing.T, s Subject) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			began := time.Now()
-			res, err := ws.Run(t.Context(), workspace.Command{Line: "echo begun; " + tt.line, Timeout: time.Second}, nil)
+			res, err := ws.Run(t.Context(), workspace.Command{Line: "echo begun; " + tt.line, Timeout: 3 * time.Second}, nil)
 			if err != nil || !res.TimedOut || res.Exit != -1 || !res.Restart || res.Output != "begun\n" {
 				t.Errorf("%+v, %v; want a timeout", res, err)
 			}

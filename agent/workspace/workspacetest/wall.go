@@ -140,7 +140,7 @@ func reach(t *testing.T, ws *workspace.Workspace) {
 	} {
 		res, err := ws.Run(
 			t.Context(),
-			workspace.Command{Line: "exec 3<>/dev/tcp/" + addr + " && echo connected", Timeout: 5 * time.Second},
+			workspace.Command{Line: "exec 3<>/dev/tcp/" + addr + " && echo connected", Timeout: time.Minute},
 			nil,
 		)
 		if err != nil || strings.Contains(res.Output, "connected") || res.TimedOut {

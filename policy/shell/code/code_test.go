@@ -89,7 +89,7 @@ func TestHostileTexts(t *testing.T) {
 		for language := range grammars {
 			begin := time.Now()
 			Read(language, text)
-			if took := time.Since(begin); took > 2*time.Second {
+			if took := time.Since(begin); took > time.Minute {
 				t.Errorf("%s in %s took %s", name, language, took)
 			}
 		}

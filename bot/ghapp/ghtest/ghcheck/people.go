@@ -1,6 +1,7 @@
 package ghcheck
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -218,16 +219,18 @@ func (s *Server) Merge(ref thread.Ref, by string) error {
 }
 
 // Result is the result of a CI job. Log is its output.
-type Result struct{ Name, Conclusion, Log string }
+type Result struct {
+	ID                    int64 // also of the job; 0 means the next free one
+	Name, Conclusion, Log string
+}
 
-// RunCheck reports a finished CI check on a commit. The id of the check is also that of
-// the job.
+// RunCheck reports a finished CI check on a commit, and returns its id.
 func (s *Server) RunCheck(repoName, sha string, res Result) (int64, error) {
 	var id int64
 	err := s.As("", repoName, func(r *hub.Repo, _ *hub.User) error {
 		now := s.Now()
 		cr := &hub.CheckRun{
-			ID:         s.NextID(),
+			ID:         cmp.Or(res.ID, s.NextID()),
 			Repo:       r,
 			Name:       res.Name,
 			SHA:        sha,
