@@ -159,7 +159,7 @@ func functools(s *scanner, i int) (segment, bool) {
 // recipients reads ">>>name" and the arguments on the next line, possibly several times.
 func recipients(s *scanner, i int) (segment, bool) {
 	seg := segment{start: i}
-	for s.has(i, ">>>") {
+	for s.has(i, ">>>") && !seg.full() {
 		name, j := s.word(i + len(">>>"))
 		if j = s.space(j); s.known(name) == "" || !s.is(j, '{') {
 			break

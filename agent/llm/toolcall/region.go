@@ -28,6 +28,9 @@ func region(s *scanner, i int) (segment, bool) {
 		s.openTag = m.raw
 	}
 	seg, ok := s.judge(seg, m, pos, closed)
+	if !ok {
+		s.guess(pos - i)
+	}
 	return s.acceptExplicit(i, seg, ok)
 }
 
@@ -38,7 +41,7 @@ func (s *scanner) body(seg *segment, m mark) (pos int, closed, mention bool) {
 	pos = m.next
 	for first := true; ; {
 		pos = s.separators(pos)
-		if s.pastEnd(pos) {
+		if s.pastEnd(pos) || seg.full() {
 			return pos, false, false
 		}
 		k := s.mark(pos)
@@ -100,7 +103,7 @@ func (s *scanner) proseInside(i int, m mark, pos int) int {
 	if closing < 0 {
 		return -1
 	}
-	in := mend.Read(s.s, pos+at, s.p.marks)
+	in := s.value(pos+at, func(window string) mend.Value { return mend.Read(window, pos+at, s.p.marks) })
 	s.guess(in.Next - pos)
 	if !in.OK || in.Next > closing || len(s.p.calls(in, true).calls) == 0 {
 		return -1
