@@ -24,12 +24,18 @@ func TestBounds(t *testing.T) {
 		"too long a call":        {text: file(maxCall), errors: 1},
 		"too many calls":         {text: strings.Repeat(call, 2*maxSegments), calls: maxSegments, rest: "get_time"},
 		"too many in one mark":   {text: "<tool_call>" + strings.Repeat(`{"name": "get_time", "arguments": {}}`, 2*maxCalls), calls: maxCalls, rest: "get_time"},
+		"too long an element":    {text: "<write_file><path>a</path><content>" + strings.Repeat("x\n", maxCall) + "</content></write_file>", calls: 1, rest: "x"},
 		"after too many guesses": {text: "x" + strings.Repeat("<read_file>y", 100_000) + call, rest: "get_time"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := p.Parse(c.text)
 			if len(got.Calls) != c.calls || len(got.Errors) != c.errors || !strings.Contains(got.Text, c.rest) {
 				t.Errorf("%d calls, errors %.300q, text %.300q", len(got.Calls), got.Errors, got.Text)
+			}
+			for _, call := range got.Calls {
+				if len(call.Arguments) > maxCall && !call.Truncated {
+					t.Errorf("a call of %d bytes", len(call.Arguments))
+				}
 			}
 		})
 	}

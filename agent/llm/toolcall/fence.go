@@ -99,6 +99,7 @@ func callFence(s *scanner, i int) (segment, bool) {
 		pos = it.next
 	}
 	if seg.end = min(pos, len(s.s)); len(seg.calls) == 0 {
+		s.guess(maxMark / 4)
 		return seg, false
 	}
 	if s.has(pos, f.ticks) {

@@ -62,7 +62,8 @@ func (p *Parser) Guess(text string) (Call, bool) {
 // it. It does not count if prose follows or if an example was announced.
 func (s *scanner) form(seg segment, cut bool, tool string, args ...argument) (segment, bool) {
 	example, maybe := s.announced(seg.start)
-	if tool == "" || !s.p.forms.guess && (example || maybe || s.exampleBefore(seg.start)) { //control:forms-no-example
+	tooLong := seg.end-seg.start > maxCall
+	if tooLong || tool == "" || !s.p.forms.guess && (example || maybe || s.exampleBefore(seg.start)) { //control:forms-no-example
 		s.guess(seg.end - seg.start)
 		return segment{}, false
 	}
@@ -119,7 +120,7 @@ func fileBlocks(s *scanner, i int) (segment, bool) {
 		pos = s.space(end)
 	}
 	if end < 0 || !cut && !strings.Contains(s.s[from:end], "\n=======") {
-		s.guess(end - from)
+		s.guess(max(end-from, maxMark/4))
 		return segment{}, false
 	}
 	seg := segment{start: i, end: end}
@@ -137,6 +138,11 @@ func (x *text) fileName(i int) (name string, next int) {
 	eol := lineEnd(x.s, i)
 	if strings.Count(x.s[i:min(eol, i+maxMark)], " ") > 3 || eol-i > maxLine {
 		return "", i
+	}
+	bare := strings.Trim(x.s[i:eol], "#*`: \r")
+	if strings.ContainsAny(bare, " :=*`") && strings.IndexByte("fFpP", bare[0]) < 0 {
+		x.pastEnd(eol)
+		return "", i // neither a name nor a label before it
 	}
 	m := fileLine().FindStringSubmatch(x.s[i:eol])
 	if x.pastEnd(eol) || m == nil {
@@ -193,9 +199,11 @@ func inlineJSON(s *scanner, i int) (segment, bool) {
 	}
 	lead := strings.TrimRight(s.before(i, maxLine), " \t")
 	lead = lead[strings.LastIndexByte(lead, '\n')+1:]
-	example, maybe := s.announced(i)
-	if example || maybe || lead == "" || lead[0] == '|' || strings.IndexByte(".!:", lead[len(lead)-1]) < 0 ||
-		strings.HasSuffix(lead, ":") && !s.intends(i) {
+	if lead == "" || lead[0] == '|' || strings.IndexByte(".!:", lead[len(lead)-1]) < 0 {
+		return segment{}, false
+	}
+	s.guess(maxLine)
+	if example, maybe := s.announced(i); example || maybe || strings.HasSuffix(lead, ":") && !s.intends(i) {
 		return segment{}, false
 	}
 	seg, ok := s.bareSegment(i, s.bareItem(i, false))

@@ -421,8 +421,11 @@ func (g *grammar) argPairs(name string, i int) item {
 	var args []mend.Field
 	repaired := false
 	end := func(at int, cut bool) item { return g.oneCall(n, args, at).withFlags(repaired, cut) }
-	for {
+	for pairs := 0; ; pairs++ {
 		i = g.space(i)
+		if pairs > maxArguments {
+			return end(i, true)
+		}
 		m := g.mark(i)
 		switch {
 		case g.pastEnd(i):

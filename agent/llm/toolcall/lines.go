@@ -43,6 +43,9 @@ func (x *text) label(i int, words []string) (word string, next int) {
 // labeledCall reads the call after a label: an action, an object, or calls in Python syntax.
 func labeledCall(s *scanner, i int) (segment, bool) {
 	word, next := s.label(i, labels[:])
+	if word != "" {
+		s.guess(maxLabel)
+	}
 	if word == "action" {
 		return s.afterAction(i, s.action(next, ""))
 	}

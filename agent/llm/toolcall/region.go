@@ -39,9 +39,10 @@ func region(s *scanner, i int) (segment, bool) {
 // call.
 func (s *scanner) body(seg *segment, m mark) (pos int, closed, mention bool) {
 	pos = m.next
+	opened := 0
 	for first := true; ; {
 		pos = s.separators(pos)
-		if s.pastEnd(pos) || seg.full() {
+		if s.pastEnd(pos) || seg.full() || opened > maxCalls {
 			return pos, false, false
 		}
 		k := s.mark(pos)
@@ -60,6 +61,7 @@ func (s *scanner) body(seg *segment, m mark) (pos int, closed, mention bool) {
 			it = s.nameThenArguments(k)
 			if !it.ok && first && !k.named() {
 				pos = k.next
+				opened++
 				continue
 			}
 		}

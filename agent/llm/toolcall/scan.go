@@ -173,6 +173,8 @@ func (s *scanner) markAt(i int) int {
 		s.stray(i, m)
 	case m.opening() && s.known(m.tag) != "":
 		return s.tryMark(i, m.next, reader{"tags named like tools", toolTag})
+	default:
+		s.tried++
 	}
 	return max(m.next, i+1)
 }
@@ -181,6 +183,7 @@ func (s *scanner) markAt(i int) int {
 func toolTag(s *scanner, i int) (segment, bool) {
 	it := s.toolElement(s.mark(i), s.ownLine(i))
 	if !it.ok || !s.ownLine(i) && s.proseAfter(it.next) { // quoted in a sentence
+		s.guess(it.next - i)
 		return segment{}, false
 	}
 	seg := segment{start: i, end: s.closers(it.next)}
@@ -233,6 +236,10 @@ func (s *scanner) thinkAt(i int) int {
 		if end := s.seek("-->", i); end >= 0 {
 			return end + len("-->")
 		}
+		if s.undecided() {
+			return s.wait(i)
+		}
+		return i + 1
 	}
 	for _, tag := range thinkTags {
 		if s.has(i, tag[0]) {
@@ -302,7 +309,7 @@ func (x *text) run(i int) int {
 
 // escaped reads markup with brackets written as HTML entities.
 func escaped(s *scanner, i int) (segment, bool) {
-	const lt, far = "&lt;", 6 * maxMark
+	const lt, gt, far = "&lt;", "&gt;", 6 * maxMark
 	if !s.has(i, lt) || s.exhausted() || s.pastEnd(i+len(lt)) || !startsMark(s.s[i+len(lt)]) {
 		return segment{}, false
 	}
@@ -310,14 +317,22 @@ func escaped(s *scanner, i int) (segment, bool) {
 	if amp := strings.LastIndexByte(head, '&'); amp > 0 && len(head)-amp < 6 && strings.IndexByte(head[amp:], ';') < 0 {
 		head = head[:amp]
 	}
-	m := lexMark(unescapeHTML(head), 0)
+	var m mark
+	end := strings.Index(head, gt)
+	if end >= 0 {
+		m = lexMark(unescapeHTML(head[:end+len(gt)]), 0)
+	}
+	if m.name == "" { // or an attribute holds the bracket
+		end, m = len(head), lexMark(unescapeHTML(head), 0)
+	}
+	s.guess(end/8 + 8)
 	if s.p.marks[m.name] != opens && (!m.opening() || s.known(m.tag) == "") {
 		if m.growing {
 			s.pastEnd(i + far)
 		}
 		return segment{}, false
 	}
-	end := min(len(s.s), i+maxCall)
+	end = min(len(s.s), i+maxCall)
 	if closing := "&lt;/" + m.tag + "&gt;"; m.tag == "" {
 		s.cut = true // a token has no end: the rest of the text belongs to it
 	} else if k := s.seek(closing, i); k >= 0 {

@@ -163,7 +163,7 @@ const (
 func (x *text) guess(cost int) { x.spent += max(cost, 0) }
 
 func (x *text) exhausted() bool {
-	return x.spent > min(2*len(x.s), maxGuesses)+1<<17 || x.tried > maxTries+len(x.s)/16
+	return x.spent > min(2*len(x.s), maxGuesses)+1<<17 || x.tried > maxTries+len(x.s)/8
 }
 
 func skipSpace(s string, i int) int {
