@@ -89,7 +89,7 @@ var rows = []row{
 	{what: "one more turn, docker", figure: "Turn/docker ms/turn", most: 10},
 	{what: "one more turn, bwrap", figure: "Turn/bwrap ms/turn", most: 10},
 	{what: "handrail demo, bwrap", figure: "Demo/bwrap ns/op", most: 15000},
-	{what: "handrail version", figure: "Start ns/op", most: 30},
+	{what: "handrail version", figure: "Start ns/op"},
 	{what: "a run of the Action to its reaction", figure: "Reaction ns/op", most: 1000},
 	{what: "50,000 files, a known commit, bwrap; git worktree add", figure: "Open/known-bwrap ns/op", most: 200, beside: "Open/first git-worktree-add-ns/op"},
 	{what: "50,000 files, ten changed, bwrap; git worktree add", figure: "Open/new-bwrap ns/op", most: 300, beside: "Open/first git-worktree-add-ns/op"},

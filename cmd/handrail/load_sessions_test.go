@@ -102,17 +102,6 @@ func busyWorld(t *testing.T, engine, script string) (*crashWorld, *clockedModel)
 	return w, model
 }
 
-// rests waits until the server gave back the memory that only its start needed.
-func (w *crashWorld) rests(t *testing.T) {
-	t.Helper()
-	started := residentMiB(t, w.cmd.Process.Pid)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	if err := waitFor(ctx, func() bool { return residentMiB(t, w.cmd.Process.Pid) < started*3/4 }); err != nil {
-		t.Errorf("%d MiB after the start, %d a minute later", started, residentMiB(t, w.cmd.Process.Pid))
-	}
-}
-
 // fewAt is the place in each five requests of the one by the second person: in the middle,
 // so that the median of that person's is no later by itself.
 const fewAt = 2
@@ -181,7 +170,6 @@ turns:
 - {when: {turn: 0}, repeat: true, optional: true, calls: [{name: read_file, arguments: {path: greet.sh}}]}
 - {when: {tool_result_contains: greet}, repeat: true, optional: true, say: "It greets. [TASK_COMPLETE]"}
 `)
-	w.rests(t)
 	idle, own := residentMiB(t, w.cmd.Process.Pid), ownMiB(t, w.cmd.Process.Pid)
 	begin := time.Now()
 	refs, began := w.askAll(t, *manySessions, "ask what does it do?")
@@ -257,7 +245,6 @@ turns:
 	began = time.Now()
 	w.start(t, 0)
 	started := time.Since(began)
-	w.rests(t)
 	resting, own := residentMiB(t, w.cmd.Process.Pid), ownMiB(t, w.cmd.Process.Pid)
 	last := refs[len(refs)/2]
 	model.mu.Lock()

@@ -432,19 +432,9 @@ func (s *server) start(ctx context.Context) error {
 	return errors.Join(s.startMetrics(), s.startPages()) //nolint:contextcheck // metrics are served until the shutdown
 }
 
-// startTime is the time after which the first round of all loops is over.
-const startTime = 5 * time.Second
-
 // startLoops starts the loops that run beside the queue.
 func (s *server) startLoops(ctx context.Context, keeper *records.Keeper) {
 	ctx, s.stop = context.WithCancel(context.WithoutCancel(ctx))
-	s.wait.Go(func() {
-		select {
-		case <-ctx.Done():
-		case <-time.After(startTime):
-			releaseStart()
-		}
-	})
 	s.wait.Go(func() { s.watch.Run(ctx) })
 	s.wait.Go(func() { s.follow(ctx) })
 	s.wait.Go(func() {
