@@ -604,11 +604,11 @@ func TestURL(t *testing.T) {
 	}
 }
 
-// TestArguments: the first faults are named in words for the model.
+// TestArguments: the first fault is named in words for the model.
 func TestArguments(t *testing.T) {
 	schema := json.RawMessage(`{"type":"object","properties":{"title":{"type":"string"},"n":{"type":"integer"},"kind":{"enum":["a","b"]}},"required":["title","kind"],"additionalProperties":false}`)
 	for args, says := range map[string]string{
-		`{"title":"x","kind":"a"}`: "", `{"kind":"a"}`: "title", `{"title":1,"kind":"a"}`: "title: got number, want string",
+		`{"title":"x","kind":"a"}`: "", `{"kind":"a"}`: "title", `{"title":1,"kind":"a"}`: `title: type: 1 has type "integer", want "string"`,
 		`{"title":"x","kind":"c"}`: "kind", `{"title":"x","kind":"a","z":1}`: "z", `[`: "not JSON", `{"title":"x","kind":"a","n":1.5}`: "n: ",
 	} {
 		got := CheckArguments(schema, json.RawMessage(args))
@@ -621,5 +621,31 @@ func TestArguments(t *testing.T) {
 	}
 	if _, err := compile(json.RawMessage(`{"$ref":"file:///etc/passwd"}`)); err == nil {
 		t.Error("a reference to a file is followed")
+	}
+}
+
+// TestEndlessSchemas: a schema whose check would never end is refused, one that refers to
+// itself for a part of a value is not, whatever its draft.
+func TestEndlessSchemas(t *testing.T) {
+	for schema, ok := range map[string]bool{
+		`{"$ref":"#"}`: false,
+		`{"$ref":"#/%24defs/a","$defs":{"a":{"anyOf":[{"type":"null"},{"$ref":"#/$defs/b"}]},"b":{"not":{"$ref":"#/$defs/a"}}}}`: false,
+		`{"dependentSchemas":{"a":{"if":{"$ref":"#"}}}}`:                 false,
+		`{"properties":{"a":{"$id":"http://a.test/","$ref":"#"}}}`:       false,
+		`{"$dynamicRef":"#a","$dynamicAnchor":"a"}`:                      false,
+		strings.Repeat(`{"not":`, 200) + `{}` + strings.Repeat(`}`, 200): false,
+		`{"$schema":"http://json-schema.org/draft-07/schema#","definitions":{"a":{"properties":{"a":{"$ref":"#/definitions/a"}}}},"$ref":"#/definitions/a"}`:       true,
+		`{"$schema":"https://json-schema.org/draft/2019-09/schema","properties":{"a":{"$ref":"#"},"b":{"$ref":"#/$defs/b~1c"}},"$defs":{"b/c":{"type":"string"}}}`: true,
+	} {
+		if _, err := compile(json.RawMessage(schema)); (err == nil) != ok {
+			t.Errorf("%.200s: %v", schema, err)
+		}
+		if got := CheckArguments(json.RawMessage(schema), json.RawMessage(`{"a":{"a":{}}}`)); (got == "") != ok {
+			t.Errorf("%.200s: %s", schema, got)
+		}
+	}
+	nested := `{"properties":{"a":{"properties":{"b":{"$ref":"#/$defs/n"}}}},"$defs":{"n":{"type":"integer"}}}`
+	if got := CheckArguments(json.RawMessage(nested), json.RawMessage(`{"a":{"b":"`+strings.Repeat("x", 5000)+`"}}`)); len(got) > 2*maxFault || !strings.Contains(got, "a.b: ") {
+		t.Errorf("%q", got)
 	}
 }

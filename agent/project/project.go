@@ -12,11 +12,11 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/handrail-bot/handrail/agent/workspace"
+	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
 // Files is the tree to read: a workspace or a commit. The error for a missing file
@@ -166,20 +166,20 @@ func vendored(name string) bool {
 }
 
 // readmeName matches a README in any spelling, in the root or in docs.
-var readmeName = regexp.MustCompile(`(?i)^(?:docs/)?readme(?:\.(?:md|markdown|rst|adoc|asciidoc|txt))?$`)
+var readmeName = pattern.Lazy(`(?i)^(?:docs/)?readme(?:\.(?:md|markdown|rst|adoc|asciidoc|txt))?$`)
 
 // comment matches HTML comments, which readers do not see, and those of Markdown and
 // AsciiDoc. An unterminated one extends to the end.
-var comment = regexp.MustCompile(`(?s)<!--.*?(?:-->|$)|(?m-s:^\[//\]: #.*$)`)
+var comment = pattern.Lazy(`(?s)<!--.*?(?:-->|$)|(?m-s:^\[//\]: #.*$)`)
 
 // docComment matches the comments of AsciiDoc, a block or a line.
-var docComment = regexp.MustCompile(`(?ms)^////+[ \t]*$.*?(?:^////+[ \t]*$|\z)|(?m-s:^//(?:[^/\n].*)?$)`)
+var docComment = pattern.Lazy(`(?ms)^////+[ \t]*$.*?(?:^////+[ \t]*$|\z)|(?m-s:^//(?:[^/\n].*)?$)`)
 
 // readme returns the beginning of the README without badges, pictures and comments.
 func readme(ctx context.Context, t *tree) string {
 	var names []string
 	for name := range t.names {
-		if readmeName.MatchString(name) {
+		if readmeName().MatchString(name) {
 			names = append(names, name)
 		}
 	}
@@ -191,9 +191,9 @@ func readme(ctx context.Context, t *tree) string {
 		)
 	})
 	for _, name := range names {
-		text := comment.ReplaceAllString(t.read(ctx, name), "")
+		text := comment().ReplaceAllString(t.read(ctx, name), "")
 		if strings.HasPrefix(strings.ToLower(path.Ext(name)), ".a") {
-			text = docComment.ReplaceAllString(text, "")
+			text = docComment().ReplaceAllString(text, "")
 		}
 		if strings.TrimSpace(text) == "" {
 			continue

@@ -2,11 +2,12 @@ package command
 
 import (
 	"cmp"
-	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
 // Question is a question that may be answered without the command word.
@@ -44,7 +45,7 @@ func (q Question) Answer(body string) (answer string, ok bool) {
 	return "", false
 }
 
-var numbered = regexp.MustCompile(`^#?(\d{1,2})[.)]?(?:[\s:–-]+(.*))?$`)
+var numbered = pattern.Lazy(`^#?(\d{1,2})[.)]?(?:[\s:–-]+(.*))?$`)
 
 // choice reads a text that is a number or a label of a choice.
 func (q Question) choice(text string) (string, bool) {
@@ -54,7 +55,7 @@ func (q Question) choice(text string) (string, bool) {
 			return c, true
 		}
 	}
-	m := numbered.FindStringSubmatch(strings.Trim(text, " \t\n*_`!.,"))
+	m := numbered().FindStringSubmatch(strings.Trim(text, " \t\n*_`!.,"))
 	if m == nil {
 		return "", false
 	}

@@ -1,23 +1,23 @@
 package command
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/handrail-bot/handrail/bot/render/usage"
+	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
 var (
-	ident     = regexp.MustCompile(`^[0-9a-z-]{1,40}$`)
-	identLike = regexp.MustCompile(`^(?:[a-z2-7]{8}|[0-9a-f]{6})$`)
-	digit     = regexp.MustCompile(`[0-9]`)
-	commit    = regexp.MustCompile(`^[0-9a-f]{7,40}$`)
+	ident     = pattern.Lazy(`^[0-9a-z-]{1,40}$`)
+	identLike = pattern.Lazy(`^(?:[a-z2-7]{8}|[0-9a-f]{6})$`)
+	digit     = pattern.Lazy(`[0-9]`)
+	commit    = pattern.Lazy(`^[0-9a-f]{7,40}$`)
 	// modelName matches names such as "qwen3:8b" or "org/name".
-	modelName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,120}$`)
+	modelName = pattern.Lazy(`^[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,120}$`)
 	// pathLike matches words that can only be the name of a file or a directory.
-	pathLike = regexp.MustCompile(`^(?:[\w@+.\-]*[/.][\w@+./\-]*\w/?|[\w@+.\-]+/)$`)
+	pathLike = pattern.Lazy(`^(?:[\w@+.\-]*[/.][\w@+./\-]*\w/?|[\w@+.\-]+/)$`)
 )
 
 // requestID returns a word as the id of a request.
@@ -25,12 +25,12 @@ func requestID(word string) string { return strings.Trim(strings.ToLower(word), 
 
 // isAnother reports whether a word after an id can only be another id: ids have a digit,
 // and words that may be a condition have none.
-func isAnother(word string) bool { return identLike.MatchString(word) && digit.MatchString(word) }
+func isAnother(word string) bool { return identLike().MatchString(word) && digit().MatchString(word) }
 
 // takesAnother reports whether a word is another id. If there are several ids, all of
 // them have a digit, so that "approve not ID" names none.
 func (c *Command) takesAnother(word string) bool {
-	return len(c.IDs) > 0 && digit.MatchString(c.IDs[0]) && isAnother(word) //control:ids-are-no-words
+	return len(c.IDs) > 0 && digit().MatchString(c.IDs[0]) && isAnother(word) //control:ids-are-no-words
 }
 
 // ids takes ids, or "all", off the front of a line. first decides on the first id.
@@ -61,7 +61,7 @@ func (c *Command) ids(line string, first func(word string) bool) (behind string)
 // TakesIDs reads the ids of requests, "all", or nothing for the only request.
 func TakesIDs(c *Command, rest string) error {
 	line := strings.TrimLeftFunc(firstLine(rest), isPause)
-	if behind := c.ids(line, ident.MatchString); strings.TrimLeftFunc(behind, isPause) != "" {
+	if behind := c.ids(line, ident().MatchString); strings.TrimLeftFunc(behind, isPause) != "" {
 		return errMisfit
 	}
 	return nil
@@ -76,7 +76,7 @@ func TakesIDsAndReason(c *Command, rest string) error {
 	line, more, _ := strings.Cut(rest, "\n")
 	line = strings.TrimSpace(strings.TrimLeftFunc(line, isPause))
 	behind := c.ids(line, func(id string) bool {
-		return ident.MatchString(id) && (digit.MatchString(id) || identLike.MatchString(id) && id == requestID(line))
+		return ident().MatchString(id) && (digit().MatchString(id) || identLike().MatchString(id) && id == requestID(line))
 	})
 	reason := strings.TrimLeftFunc(behind, func(r rune) bool { return isPause(r) || r == '-' })
 	c.Text = strings.TrimSpace(reason + "\n" + more)
@@ -106,9 +106,9 @@ func TakesCommit(c *Command, rest string) error {
 	line, _ := cutLine(rest)
 	switch id := requestID(line); {
 	case id == "":
-	case commit.MatchString(id):
+	case commit().MatchString(id):
 		c.IDs = []string{id}
-	case digit.MatchString(id) && strings.Trim(id, "0123456789abcdef") == "":
+	case digit().MatchString(id) && strings.Trim(id, "0123456789abcdef") == "":
 		return wrong(usage.BadCommit, c.Name, clip(id))
 	default:
 		return errMisfit
@@ -135,7 +135,7 @@ func TakesCheckpoints(c *Command, rest string) error {
 			return wrong("`%s %s`: write a number from 1 to 1000", c.Name, inCodeSpan(word))
 		case err == nil:
 			c.Count = n
-		case path != word || pathLike.MatchString(path):
+		case path != word || pathLike().MatchString(path):
 			c.Paths = append(c.Paths, strings.Trim(strings.TrimPrefix(path, "./"), "/"))
 		default:
 			return errMisfit
@@ -151,7 +151,7 @@ func TakesName(c *Command, rest string) error {
 	c.Text = more
 	switch name := strings.Trim(line, "`*"); {
 	case name == "":
-	case modelName.MatchString(name):
+	case modelName().MatchString(name):
 		c.IDs = []string{name}
 	default:
 		return errMisfit

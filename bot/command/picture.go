@@ -2,19 +2,20 @@ package command
 
 import (
 	"html"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
 var (
-	codeSpan  = regexp.MustCompile("`[^`\n]+`|``[^\n]+?``")
-	reference = regexp.MustCompile(`(?m)^ {0,3}\[([^\]\n]+)\]:[ \t]*<?([^\s>]+)>?.*$`)
-	image     = regexp.MustCompile(
+	codeSpan  = pattern.Lazy("`[^`\n]+`|``[^\n]+?``")
+	reference = pattern.Lazy(`(?m)^ {0,3}\[([^\]\n]+)\]:[ \t]*<?([^\s>]+)>?.*$`)
+	image     = pattern.Lazy(
 		`!\[[^\]\n]*\](?:\([ \t]*<?([^\s()<>]+(?:\([^\s()<>]*\))?[^\s()<>]*)>?[^)\n]*\)|\[([^\]\n]*)\])?`,
 	)
-	imageWord = regexp.MustCompile(`!\[([^\]\n]*)\]`)
-	imageTag  = regexp.MustCompile(`(?is)<img\b[^>]*?\ssrc\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>"']+))[^>]*>`)
+	imageWord = pattern.Lazy(`!\[([^\]\n]*)\]`)
+	imageTag  = pattern.Lazy(`(?is)<img\b[^>]*?\ssrc\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>"']+))[^>]*>`)
 )
 
 // Pictures returns the addresses of the pictures that body shows, as they are
@@ -25,12 +26,12 @@ func Pictures(body string) []string {
 	var f fence
 	for line := range strings.Lines(strings.ReplaceAll(body, "\r\n", "\n")) {
 		if !f.inside(line) {
-			shown.WriteString(codeSpan.ReplaceAllString(line, " "))
+			shown.WriteString(codeSpan().ReplaceAllString(line, " "))
 		}
 	}
 	text := shown.String()
 	defined := map[string]string{}
-	for _, m := range reference.FindAllStringSubmatch(text, -1) {
+	for _, m := range reference().FindAllStringSubmatch(text, -1) {
 		defined[strings.ToLower(m[1])] = m[2]
 	}
 	type found struct {
@@ -38,18 +39,18 @@ func Pictures(body string) []string {
 		url string
 	}
 	var all []found
-	for _, m := range image.FindAllStringSubmatchIndex(text, -1) {
+	for _, m := range image().FindAllStringSubmatchIndex(text, -1) {
 		url := group(text, m, 1)
 		if url == "" {
 			label := group(text, m, 2)
 			if label == "" {
-				label = imageWord.FindStringSubmatch(text[m[0]:m[1]])[1]
+				label = imageWord().FindStringSubmatch(text[m[0]:m[1]])[1]
 			}
 			url = defined[strings.ToLower(label)]
 		}
 		all = append(all, found{m[0], url})
 	}
-	for _, m := range imageTag.FindAllStringSubmatchIndex(text, -1) {
+	for _, m := range imageTag().FindAllStringSubmatchIndex(text, -1) {
 		all = append(all, found{m[0], group(text, m, 1) + group(text, m, 2) + group(text, m, 3)})
 	}
 	slices.SortStableFunc(all, func(a, b found) int { return a.at - b.at })

@@ -2,12 +2,12 @@ package command
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/handrail-bot/handrail/bot/render/usage"
+	"github.com/handrail-bot/handrail/policy/pattern"
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
@@ -197,14 +197,14 @@ func Inert(text string) string { return inert(text) }
 // InertFor is [Inert] for mentions of any account.
 func InertFor(text string) string {
 	var names []string
-	for _, m := range accounts.FindAllStringSubmatch(text, -1) {
+	for _, m := range accounts().FindAllStringSubmatch(text, -1) {
 		names = append(names, m[1])
 	}
 	slices.Sort(names)
 	return inert(text, slices.Compact(names)...)
 }
 
-var accounts = regexp.MustCompile(`@([\w-]+(?:\[bot\])?)`)
+var accounts = pattern.Lazy(`@([\w-]+(?:\[bot\])?)`)
 
 func inert(text string, names ...string) string {
 	text = lines(text)

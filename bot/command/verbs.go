@@ -2,9 +2,10 @@ package command
 
 import (
 	"errors"
-	"regexp"
 	"strings"
 	"unicode"
+
+	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
 // errMisfit is the error of Args in a [Spec] for words that are no valid arguments. The
@@ -17,11 +18,11 @@ func isPause(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(",
 // isMark reports whether r has no meaning after a command.
 func isMark(r rune) bool { return isPause(r) || r == '?' }
 
-var firstWord = regexp.MustCompile(`^[^\s\p{Zs},;!…–—]*?(?:[.:?]*(?:[\s\p{Zs},;!…–—]|$))`)
+var firstWord = pattern.Lazy(`^[^\s\p{Zs},;!…–—]*?(?:[.:?]*(?:[\s\p{Zs},;!…–—]|$))`)
 
 // cutVerb cuts off the first word, without the marks after it.
 func cutVerb(text string) (word, rest string) {
-	word = strings.TrimRightFunc(firstWord.FindString(text), isMark)
+	word = strings.TrimRightFunc(firstWord().FindString(text), isMark)
 	return word, text[len(word):]
 }
 
@@ -45,11 +46,11 @@ func firstLine(rest string) string {
 	return strings.TrimSpace(line)
 }
 
-var taskWord = regexp.MustCompile(`^(?i:task)\s*:\s*`)
+var taskWord = pattern.Lazy(`^(?i:task)\s*:\s*`)
 
 // explicitTask parses a task that is marked as one: "task: stop the server".
 func explicitTask(text string) (string, bool) {
-	at := taskWord.FindStringIndex(text)
+	at := taskWord().FindStringIndex(text)
 	if at == nil || at[1] == len(text) {
 		return text, false
 	}

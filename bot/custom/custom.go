@@ -9,11 +9,11 @@ package custom
 import (
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/pattern"
 	"github.com/handrail-bot/handrail/policy/strict"
 	"github.com/handrail-bot/handrail/policy/typo"
 	"github.com/handrail-bot/handrail/policy/untrusted"
@@ -126,9 +126,9 @@ func (c *Command) read(data []byte, taken func(string) string) error {
 }
 
 // MayBeName reports whether a word is a valid name of a command.
-func MayBeName(word string) bool { return nameForm.MatchString(word) && len(word) <= maxName }
+func MayBeName(word string) bool { return nameForm().MatchString(word) && len(word) <= maxName }
 
-var nameForm = regexp.MustCompile(`^[a-z](?:[a-z0-9-]*[a-z0-9])?$`)
+var nameForm = pattern.Lazy(`^[a-z](?:[a-z0-9-]*[a-z0-9])?$`)
 
 func (c *Command) checkName(taken func(string) string) error {
 	base := strings.TrimSuffix(path.Base(c.Path), ".md")

@@ -3,11 +3,11 @@ package custom
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"github.com/handrail-bot/handrail/bot/render/usage"
+	"github.com/handrail-bot/handrail/policy/pattern"
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
@@ -26,7 +26,7 @@ type param struct {
 	rest     bool // "name...": all remaining words
 }
 
-var paramName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{0,30}$`)
+var paramName = pattern.Lazy(`^[A-Za-z][A-Za-z0-9_-]{0,30}$`)
 
 func readParam(text string, last bool) (param, error) {
 	p := param{name: text}
@@ -37,7 +37,7 @@ func readParam(text string, last bool) (param, error) {
 		}
 	}
 	switch {
-	case !paramName.MatchString(p.name):
+	case !paramName().MatchString(p.name):
 		return p, fmt.Errorf(
 			"%q is not one word such as version, version? for an optional one, or files... for all the rest",
 			text,
@@ -49,10 +49,10 @@ func readParam(text string, last bool) (param, error) {
 }
 
 // placeholder matches a reference to the user's words. A backslash before it escapes it.
-var placeholder = regexp.MustCompile(`\\?\$(?:([1-9][0-9]?)|([A-Za-z_]{3,}))`)
+var placeholder = pattern.Lazy(`\\?\$(?:([1-9][0-9]?)|([A-Za-z_]{3,}))`)
 
 // braced matches the shell's form of a placeholder.
-var braced = regexp.MustCompile(`\$\{(ARGUMENTS|[1-9][0-9]?)\}`)
+var braced = pattern.Lazy(`\$\{(ARGUMENTS|[1-9][0-9]?)\}`)
 
 // check returns the text of a command, or the error in it. at is the line of the file on
 // which body begins.
@@ -63,10 +63,10 @@ func (p *params) check(body string, at int) (string, error) {
 		return "", fmt.Errorf("line %d: the command has no text", at)
 	}
 	for i, line := range strings.Split(body, "\n") {
-		if m := braced.FindStringSubmatch(line); m != nil {
+		if m := braced().FindStringSubmatch(line); m != nil {
 			return "", fmt.Errorf("line %d: %s is not known, did you mean $%s?", at+i, m[0], m[1])
 		}
-		for _, m := range placeholder.FindAllStringSubmatch(line, -1) {
+		for _, m := range placeholder().FindAllStringSubmatch(line, -1) {
 			if strings.HasPrefix(m[0], `\`) {
 				continue
 			}
@@ -170,7 +170,7 @@ func count(n int) string {
 // fields splits a text into words. A quoted text is one word.
 func fields(said string) []string {
 	var out []string
-	for _, m := range quotedOrWord.FindAllStringSubmatch(said, -1) {
+	for _, m := range quotedOrWord().FindAllStringSubmatch(said, -1) {
 		word := m[0]
 		for _, inner := range m[1:] {
 			if inner != "" {
@@ -182,12 +182,12 @@ func fields(said string) []string {
 	return out
 }
 
-var quotedOrWord = regexp.MustCompile(`"([^"]+)"|“([^”]+)”|'([^'\s][^']*)'(?:\s|$)|\S+`)
+var quotedOrWord = pattern.Lazy(`"([^"]+)"|“([^”]+)”|'([^'\s][^']*)'(?:\s|$)|\S+`)
 
 // expand replaces the placeholders in the text once: placeholders in the user's words are
 // left alone. Words of several lines are not inserted; they are below the text.
 func (p *params) expand(text, said string, list []string) string {
-	return placeholder.ReplaceAllStringFunc(text, func(m string) string {
+	return placeholder().ReplaceAllStringFunc(text, func(m string) string {
 		if strings.HasPrefix(m, `\`) {
 			return m[1:]
 		}

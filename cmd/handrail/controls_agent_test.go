@@ -84,6 +84,7 @@ var controlsOfAgent = []control{
 	{"untold-tools", "without 2", "./agent", "TestFirstPromptIsSmall"},
 	{"mode-is-told", "false", "./agent", "TestPrefixBeginsAnewForAReason"},
 	{"forms-by-mode", "false", "./agent/llm/toolcall", "TestForms"},
+	{"longest-call", "false", "./agent/llm/toolcall", "TestBounds"},
 	{"forms-no-example", "true", "./agent/llm/toolcall", "TestForms"},
 	{"forms-in-text", "false", "./agent", "TestFormsThatAreNoCalls"},
 	{"form-is-shown", "drop", "./agent", "TestFormsThatAreNoCalls"},

@@ -177,7 +177,7 @@ var homes = map[string][]string{
 	"github.com/riverqueue/river":       {"bot/queue", "bot/store/sqlite", "bot/store/postgres", "bot/store/sqlstore"},
 	"mvdan.cc/sh":                       {"agent/patch/syntax", "agent/testrun", "agent/workspace/host", "policy/shell"},
 	"github.com/zricethezav/gitleaks":   {"policy/secret"},
-	"github.com/pelletier/go-toml":      {"agent/patch/syntax"},
+	"github.com/pelletier/go-toml":      {"agent/patch/syntax", "policy/secret"},
 	"go.yaml.in/yaml":                   {"policy", "policy/strict", "agent/llm/llmtest", "agent/patch/syntax", "agent/project", "cmd/doctor", "cmd/config", "cmd/handrail"},
 	"github.com/invopop/jsonschema":     {"policy/strict"},
 	"github.com/modelcontextprotocol":   {"agent/mcp"},

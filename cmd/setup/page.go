@@ -17,7 +17,9 @@ import (
 //go:embed page.html
 var pageText string
 
-var pageTemplate = template.Must(template.New("page").Parse(pageText))
+var pageTemplate = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("page").Parse(pageText))
+})
 
 // page serves /setup until the App exists, and only for the first browser with the
 // printed code.
@@ -147,7 +149,7 @@ func (p *page) show(w http.ResponseWriter, s shown) {
 	w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'nonce-"+s.Nonce+"'; form-action "+p.Origin()+"; base-uri 'none'; frame-ancestors 'none'")
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	var out bytes.Buffer
-	if err := pageTemplate.Execute(&out, s); err != nil {
+	if err := pageTemplate().Execute(&out, s); err != nil {
 		http.Error(w, "the page cannot be shown", http.StatusInternalServerError)
 		return
 	}

@@ -2,14 +2,11 @@ package secret
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
-	"github.com/spf13/viper"
 	"github.com/zricethezav/gitleaks/v8/config"
 )
 
@@ -26,54 +23,18 @@ type Finding struct {
 // use.
 type Scanner struct {
 	rules    []rule
-	exempt   []*config.Allowlist
+	exempt   func() exception
 	redactor *Redactor
-}
-
-// rule is one of gitleaks' rules. A text without its keywords, in lower case, has nothing
-// for it; without keywords it is for each text.
-type rule struct {
-	keywords []string
-	compiled func() (*config.Rule, error)
 }
 
 // NewScanner returns a scanner with gitleaks' rules, the given values, and the token
 // shapes of [Redactor].
 func NewScanner(values ...Value) (*Scanner, error) {
-	v := viper.New()
-	v.SetConfigType("toml")
-	if err := v.ReadConfig(strings.NewReader(config.DefaultConfig)); err != nil {
-		return nil, fmt.Errorf("read scanner rules: %w", err)
-	}
-	var raw config.ViperConfig
-	if err := v.Unmarshal(&raw); err != nil {
-		return nil, fmt.Errorf("decode scanner rules: %w", err)
-	}
-	rest := raw
-	rest.Rules = nil
-	cfg, err := rest.Translate()
+	rules, exempt, err := readRules(config.DefaultConfig)
 	if err != nil {
-		return nil, fmt.Errorf("compile scanner exceptions: %w", err)
+		return nil, err
 	}
-	s := &Scanner{exempt: cfg.Allowlists, redactor: NewRedactor(values...)}
-	for i, r := range raw.Rules {
-		if r.Regex == "" || r.Path != "" || len(r.Required) > 0 || r.SkipReport {
-			continue
-		}
-		one := rule{compiled: sync.OnceValues(func() (*config.Rule, error) {
-			cfg, err := (&config.ViperConfig{Rules: raw.Rules[i : i+1]}).Translate()
-			if err != nil {
-				return nil, fmt.Errorf("compile scanner rule: %w", err)
-			}
-			r := cfg.Rules[r.ID]
-			return &r, nil
-		})}
-		for _, k := range r.Keywords {
-			one.keywords = append(one.keywords, strings.ToLower(k))
-		}
-		s.rules = append(s.rules, one)
-	}
-	return s, nil
+	return &Scanner{rules: rules, exempt: exempt, redactor: NewRedactor(values...)}, nil
 }
 
 // hit is a credential in a text.
@@ -94,13 +55,9 @@ func (s *Scanner) hits(text string) []hit {
 			!slices.ContainsFunc(one.keywords, func(k string) bool { return strings.Contains(lower, k) }) {
 			continue
 		}
-		r, err := one.compiled()
-		if err != nil {
-			panic(err) // the rules are part of the program, and a test compiles all
-		}
-		for _, m := range r.Regex.FindAllStringSubmatchIndex(text, -1) {
-			if s.isCredential(r, text, m) {
-				out = append(out, hit{secretSpan(r, m), Finding{Rule: r.RuleID, Text: r.Description}})
+		for _, m := range one.regex().FindAllStringSubmatchIndex(text, -1) {
+			if s.isCredential(one, text, m) {
+				out = append(out, hit{secretSpan(one, m), Finding{Rule: one.id, Text: one.text}})
 			}
 		}
 	}
@@ -159,10 +116,10 @@ func AddedLines(diff string) (added string, lines []int) {
 func lineOf(s string, i int) int { return 1 + strings.Count(s[:i], "\n") }
 
 // isCredential reports whether a match is a credential: random enough and not excepted.
-func (s *Scanner) isCredential(r *config.Rule, text string, m []int) bool {
+func (s *Scanner) isCredential(r rule, text string, m []int) bool {
 	sp := secretSpan(r, m)
 	secret := text[sp.start:sp.end]
-	if r.Entropy != 0 && entropy(secret) <= r.Entropy {
+	if r.entropy != 0 && entropy(secret) <= r.entropy {
 		return false
 	}
 	start := strings.LastIndexByte(text[:m[0]], '\n') + 1
@@ -170,46 +127,19 @@ func (s *Scanner) isCredential(r *config.Rule, text string, m []int) bool {
 	if k := strings.IndexByte(text[m[1]:], '\n'); k >= 0 {
 		end = m[1] + k
 	}
-	for _, list := range [][]*config.Allowlist{s.exempt, r.Allowlists} {
-		for _, a := range list {
-			if isExcepted(a, secret, text[m[0]:m[1]], text[start:end]) {
-				return false
-			}
-		}
-	}
-	return true
+	match, line := text[m[0]:m[1]], text[start:end]
+	return !s.exempt().covers(secret, match, line) &&
+		!slices.ContainsFunc(r.exempt(), func(e exception) bool { return e.covers(secret, match, line) })
 }
 
 // secretSpan returns the part of a match that is the credential.
-func secretSpan(r *config.Rule, m []int) span {
+func secretSpan(r rule, m []int) span {
 	for g := 1; 2*g+1 < len(m); g++ {
-		if (r.SecretGroup == 0 || r.SecretGroup == g) && m[2*g] >= 0 && m[2*g] < m[2*g+1] {
+		if (r.group == 0 || r.group == g) && m[2*g] >= 0 && m[2*g] < m[2*g+1] {
 			return span{m[2*g], m[2*g+1]}
 		}
 	}
 	return span{m[0], m[1]}
-}
-
-// isExcepted reports whether an allowlist covers a match. Exceptions by path or commit are
-// ignored, because neither is known here.
-func isExcepted(a *config.Allowlist, secret, match, line string) bool {
-	target := secret
-	switch a.RegexTarget {
-	case "match":
-		target = match
-	case "line":
-		target = line
-	}
-	byRegex := len(a.Regexes) > 0 && a.RegexAllowed(target)
-	byWord := false
-	if len(a.StopWords) > 0 {
-		byWord, _ = a.ContainsStopWord(secret)
-	}
-	if a.MatchCondition == config.AllowlistMatchOr {
-		return byRegex || byWord
-	}
-	return len(a.Paths) == 0 && len(a.Commits) == 0 && (len(a.Regexes) == 0 || byRegex) &&
-		(len(a.StopWords) == 0 || byWord)
 }
 
 // entropy returns the Shannon entropy of s in bits per character.

@@ -17,9 +17,10 @@ func TestScanDiff(t *testing.T) {
 		t.Fatalf("only %d rules were read", len(s.rules))
 	}
 	for _, one := range s.rules { // no text may find one that does not compile
-		if r, err := one.compiled(); err != nil || r.Regex == nil {
-			t.Errorf("rule with the keywords %q: %v", one.keywords, err)
+		if one.regex() == nil || one.id == "" || one.text == "" {
+			t.Errorf("rule with the keywords %q: %+v", one.keywords, one)
 		}
+		one.exempt()
 	}
 	pat := "ghp_" + "x7Jq2LmN8vRt4WzK1pYc5BdF9hGs3AeUo6Qi"
 	for name, c := range map[string]struct {
@@ -57,6 +58,47 @@ func TestScanDiff(t *testing.T) {
 	}
 }
 
+// TestRules: exceptions hold by all or by one of their conditions, and a condition that is
+// unknown here is an error.
+func TestRules(t *testing.T) {
+	const file = `
+[allowlist]
+stopwords = ["SAMPLE"]
+[[rules]]
+id = "r"
+description = "d"
+regex = '''key=(\w+)'''
+entropy = 1
+[[rules.allowlists]]
+condition = "AND"
+regexTarget = "line"
+regexes = ['''^#''', '''^//''']
+stopwords = ["demo"]
+[[rules.allowlists]]
+condition = "AND"
+paths = ['''a''']
+regexes = ['''key''']
+[[rules.allowlists]]
+regexTarget = "match"
+regexes = ['''key=x''']
+`
+	rules, exempt, err := readRules(file)
+	if err != nil || len(rules) != 1 {
+		t.Fatalf("%d rules, %v", len(rules), err)
+	}
+	s := &Scanner{rules: rules, exempt: exempt, redactor: NewRedactor()}
+	for text, found := range map[string]int{
+		"key=abcdef": 1, "# key=abcdef": 1, "# key=Demodef": 0, "key=demodef": 1, "key=xbcdef": 0, "key=sampled": 0, "key=aaaa": 0,
+	} {
+		if got := s.ScanDiff(text); len(got) != found {
+			t.Errorf("%s: %+v", text, got)
+		}
+	}
+	if _, _, err := readRules(file + "onlyOnSundays = true\n"); err == nil {
+		t.Error("an unknown condition is ignored")
+	}
+}
+
 // BenchmarkNewScanner makes a scanner and reads a text of four keywords, or compiles every
 // rule; live-MiB is the memory that the scanner keeps.
 func BenchmarkNewScanner(b *testing.B) {
@@ -77,9 +119,8 @@ func BenchmarkNewScanner(b *testing.B) {
 					if !every {
 						break
 					}
-					if _, err := one.compiled(); err != nil {
-						b.Fatal(err)
-					}
+					one.regex()
+					one.exempt()
 				}
 				kept = s
 			}

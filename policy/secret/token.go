@@ -3,6 +3,8 @@ package secret
 import (
 	"regexp"
 	"strings"
+
+	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
 // tokenShape is a well-known credential format: a fixed word, and an expression that
@@ -11,11 +13,11 @@ import (
 type tokenShape struct {
 	word     string
 	boundary bool
-	form     *regexp.Regexp
+	form     func() *regexp.Regexp
 }
 
 func shape(word, form string) tokenShape {
-	return tokenShape{word: word, boundary: true, form: regexp.MustCompile(`^(?s:` + form + `)`)}
+	return tokenShape{word: word, boundary: true, form: pattern.Lazy(`^(?s:` + form + `)`)}
 }
 
 func inner(word, form string) tokenShape {
@@ -63,7 +65,7 @@ func tokenSpans(s string) []span {
 			if t.boundary && start > 0 && wordByte(s[start-1]) {
 				continue
 			}
-			if m := t.form.FindStringIndex(s[start:]); m != nil {
+			if m := t.form().FindStringIndex(s[start:]); m != nil {
 				found = append(found, span{start, start + m[1]})
 				at = start + m[1]
 			}

@@ -115,11 +115,13 @@ func stringEnd[T string | []byte](s T, i int) int {
 // hexDigits counts the hexadecimal digits at i, up to most.
 func hexDigits[T string | []byte](s T, i, most int) int {
 	n := 0
-	for n < most && i+n < len(s) && strings.IndexByte("0123456789abcdefABCDEF", s[i+n]) >= 0 {
+	for n < most && i+n < len(s) && isHex(s[i+n]) {
 		n++
 	}
 	return n
 }
+
+func isHex(c byte) bool { return c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'f' }
 
 func skipSpace[T string | []byte](s T, i int) int {
 	for i < len(s) && (s[i] == ' ' || s[i] == '\n' || s[i] == '\t' || s[i] == '\r') {

@@ -97,7 +97,7 @@ func (x *text) fieldFirst(i int) bool {
 			end++
 		}
 		word := x.s[j:end]
-		return !x.pastEnd(end) && (named(word, nameFields[:]) || named(word, argFields[:]) ||
+		return !x.pastEnd(end) && word != "" && (named(word, nameFields[:]) || named(word, argFields[:]) ||
 			named(word, metaFields[:]) || named(word, wrapFields[:]) || slices.Contains(talkFields[:], word))
 	}
 	return false

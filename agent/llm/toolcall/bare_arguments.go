@@ -52,7 +52,7 @@ func onlyObject(text string) (mend.Value, bool) {
 		s, _, _ = strings.Cut(s, "```")
 		s = strings.TrimSpace(s)
 	}
-	if !strings.HasPrefix(s, "{") {
+	if !strings.HasPrefix(s, "{") || len(s) > maxCall {
 		return mend.Value{}, false
 	}
 	in := mend.Read(s, 0, nil)

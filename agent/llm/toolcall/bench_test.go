@@ -1,6 +1,7 @@
 package toolcall
 
 import (
+	"fmt"
 	"strings"
 	"syscall"
 	"testing"
@@ -95,6 +96,22 @@ var hostile = map[string]func(n int) string{
 	"pairs without end":      after("<tool_call>write_file", repeat("<arg_key>path</arg_key><arg_value>")),
 	"indented":               repeat("\n\n      <tool_call>"),
 	"bare numbers":           after(`<tool_call>{"a": `, repeat("0")),
+	"tags after a word":      after("a ", repeat("<tool_call>")),
+	"names":                  numbered("<a%d>"),
+	"entity words":           repeat("&lt;a&gt;"),
+	"entity tokens":          repeat("&lt;|"),
+	"objects in one mark":    after("<tool_call>", repeat(`{"name": "get_time", "arguments": {}}`)),
+	"control characters raw": after("<write_file><content>", repeat("\x00")),
+	"files on lines":         repeat("a.go\n"),
+	"patches":                repeat("*** Begin Patch\n"),
+	"patches as examples":    repeat("For example:\n*** Begin Patch\n"),
+	"one end of blocks": func(n int) string {
+		return strings.Repeat("a.go\n<<<<<<< SEARCH\n", n/20) + ">>>>>>> REPLACE\n"
+	},
+	"search blocks":     repeat("a.go\n<<<<<<< SEARCH\nb\n"),
+	"shell blocks":      repeat("```sh\nls\n```\n"),
+	"objects in a line": repeat(`Now. {"name": "`),
+	"single quotes":     repeat(`<tool_call>{'a': 'b</tool_call>`),
 }
 
 func repeat(s string) func(int) string {
@@ -103,6 +120,17 @@ func repeat(s string) func(int) string {
 
 func after(head string, f func(int) string) func(int) string {
 	return func(n int) string { return head + f(n) }
+}
+
+// numbered repeats a format with growing numbers.
+func numbered(format string) func(int) string {
+	return func(n int) string {
+		var b strings.Builder
+		for i := 0; b.Len() < n; i++ {
+			fmt.Fprintf(&b, format, i)
+		}
+		return b.String()
+	}
 }
 
 // growing repeats s once, twice, three times and so on.
@@ -121,7 +149,7 @@ func growing(s string) func(int) string {
 // fast at both sizes is not compared, and what seems slow is measured again, so
 // a busy machine does not matter.
 func TestHostileIsLinear(t *testing.T) {
-	p := newParser(t)
+	p := newForms(t)
 	for name, f := range hostile {
 		t.Run(name, func(t *testing.T) {
 			small, large := fastest(p, f(1<<16)), fastest(p, f(1<<18))
@@ -149,7 +177,7 @@ func fastest(p *Parser, text string) time.Duration {
 const hostileSize = 10 << 20
 
 func BenchmarkHostile10MB(b *testing.B) {
-	p := newParser(b)
+	p := newForms(b)
 	for name, f := range hostile {
 		text := f(hostileSize)
 		b.Run(strings.ReplaceAll(name, " ", "_"), func(b *testing.B) {

@@ -18,7 +18,7 @@ func (x *text) fenceAt(i int) (fence, bool) {
 	if x.pastEnd(i+n) || n < 3 {
 		return fence{}, false
 	}
-	eol := lineEnd(x.s, i+n)
+	eol := x.lineEnd(i + n)
 	info := strings.ToLower(strings.TrimSpace(x.s[i+n : eol]))
 	f := fence{
 		start:   i,
@@ -88,7 +88,7 @@ func callFence(s *scanner, i int) (segment, bool) {
 		return s.lineFence(f)
 	}
 	pos := s.fenceGap(f, f.body)
-	for ; !s.pastEnd(pos) && !s.has(pos, f.ticks); pos = s.fenceGap(f, pos) {
+	for ; !s.pastEnd(pos) && !s.has(pos, f.ticks) && !seg.full(); pos = s.fenceGap(f, pos) {
 		it := s.fenceItem(f, pos)
 		cut := it.err != "" && it.next >= len(s.s) // the last call of a list was cut off
 		if !it.ok || it.err != "" && !cut || !s.p.allKnown(it.calls) {
@@ -99,6 +99,7 @@ func callFence(s *scanner, i int) (segment, bool) {
 		pos = it.next
 	}
 	if seg.end = min(pos, len(s.s)); len(seg.calls) == 0 {
+		s.guess(maxMark / 4)
 		return seg, false
 	}
 	if s.has(pos, f.ticks) {

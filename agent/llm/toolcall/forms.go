@@ -60,16 +60,23 @@ func (p *Parser) Guess(text string) (Call, bool) {
 
 // form adds a call in one of these forms to a segment; cut means that the text ended in
 // it. It does not count if prose follows or if an example was announced.
-func (s *scanner) form(seg segment, cut bool, tool string, args ...mend.Field) (segment, bool) {
+func (s *scanner) form(seg segment, cut bool, tool string, args ...argument) (segment, bool) {
 	example, maybe := s.announced(seg.start)
-	if tool == "" || !s.p.forms.guess && (example || maybe || s.exampleBefore(seg.start)) { //control:forms-no-example
+	tooLong := seg.end-seg.start > maxCall
+	if tooLong || tool == "" || !s.p.forms.guess && (example || maybe || s.exampleBefore(seg.start)) { //control:forms-no-example
+		s.guess(seg.end - seg.start)
 		return segment{}, false
 	}
-	seg.calls, seg.tentative = []Call{{Name: tool, Arguments: mend.Object(args), Truncated: cut, Repaired: cut}}, true
+	var list []mend.Field
+	for _, a := range args {
+		list = append(list, mend.Field{Key: a.key, Value: mend.Quote(a.value)})
+	}
+	seg.calls, seg.tentative = []Call{{Name: tool, Arguments: mend.Object(list), Truncated: cut, Repaired: cut}}, true
 	return seg, true
 }
 
-func field(key, value string) mend.Field { return mend.Field{Key: key, Value: mend.Quote(value)} }
+// argument is an argument of a call that is text.
+type argument struct{ key, value string }
 
 const (
 	patchBegin, patchEnd  = "*** Begin Patch", "*** End Patch"
@@ -86,7 +93,7 @@ func envelope(s *scanner, i int) (segment, bool) {
 	if end += 1 + len(patchEnd); cut {
 		end = len(s.s)
 	}
-	return s.form(segment{start: i, end: end}, cut, s.p.forms.diff, field("diff", s.s[i:end]))
+	return s.form(segment{start: i, end: end}, cut, s.p.forms.diff, argument{"diff", s.s[i:end]})
 }
 
 // fileBlocks reads SEARCH/REPLACE blocks after a line with a file name, with or without a
@@ -113,13 +120,14 @@ func fileBlocks(s *scanner, i int) (segment, bool) {
 		pos = s.space(end)
 	}
 	if end < 0 || !cut && !strings.Contains(s.s[from:end], "\n=======") {
+		s.guess(max(end-from, maxMark/4))
 		return segment{}, false
 	}
 	seg := segment{start: i, end: end}
 	if ticks != "" && s.has(pos, ticks) {
 		seg.end = s.line(pos)
 	}
-	return s.form(seg, cut, s.p.forms.diff, field("path", name), field("diff", s.s[from:end]))
+	return s.form(seg, cut, s.p.forms.diff, argument{"path", name}, argument{"diff", s.s[from:end]})
 }
 
 var fileLine = pattern.Lazy("^[#*` ]*(?:(?i:file|filename|path) ?[:=][*` ]*)?([\\w@+./-]*[\\w@+-])[*`: \r]*$")
@@ -130,6 +138,11 @@ func (x *text) fileName(i int) (name string, next int) {
 	eol := lineEnd(x.s, i)
 	if strings.Count(x.s[i:min(eol, i+maxMark)], " ") > 3 || eol-i > maxLine {
 		return "", i
+	}
+	bare := strings.Trim(x.s[i:eol], "#*`: \r")
+	if strings.ContainsAny(bare, " :=*`") && strings.IndexByte("fFpP", bare[0]) < 0 {
+		x.pastEnd(eol)
+		return "", i // neither a name nor a label before it
 	}
 	m := fileLine().FindStringSubmatch(x.s[i:eol])
 	if x.pastEnd(eol) || m == nil {
@@ -160,11 +173,11 @@ func formFence(s *scanner, i int) (segment, bool) {
 	text := s.s[body:max(body, last)]
 	switch {
 	case blocks:
-		return s.form(seg, false, s.p.forms.diff, field("path", name), field("diff", s.s[next:last]))
+		return s.form(seg, false, s.p.forms.diff, argument{"path", name}, argument{"diff", s.s[next:last]})
 	case !diff:
 		return s.commands(seg, text)
 	case strings.HasPrefix(text, patchBegin) || strings.Contains(text, "\n+++ ") && strings.Contains(text, "\n@@"):
-		return s.form(seg, false, s.p.forms.diff, field("diff", text))
+		return s.form(seg, false, s.p.forms.diff, argument{"diff", text})
 	}
 	return segment{}, false
 }
@@ -176,7 +189,7 @@ func (s *scanner) commands(seg segment, text string) (segment, bool) {
 		!s.p.forms.guess && !blank(s.before(seg.start, maxLine)) && !s.intends(seg.start) {
 		return segment{}, false
 	}
-	return s.form(seg, false, s.p.forms.shell, field("command", line))
+	return s.form(seg, false, s.p.forms.shell, argument{"command", line})
 }
 
 // inlineJSON reads an object that is a call after a sentence on the same line.
@@ -186,9 +199,11 @@ func inlineJSON(s *scanner, i int) (segment, bool) {
 	}
 	lead := strings.TrimRight(s.before(i, maxLine), " \t")
 	lead = lead[strings.LastIndexByte(lead, '\n')+1:]
-	example, maybe := s.announced(i)
-	if example || maybe || lead == "" || lead[0] == '|' || strings.IndexByte(".!:", lead[len(lead)-1]) < 0 ||
-		strings.HasSuffix(lead, ":") && !s.intends(i) {
+	if lead == "" || lead[0] == '|' || strings.IndexByte(".!:", lead[len(lead)-1]) < 0 {
+		return segment{}, false
+	}
+	s.guess(maxLine)
+	if example, maybe := s.announced(i); example || maybe || strings.HasSuffix(lead, ":") && !s.intends(i) {
 		return segment{}, false
 	}
 	seg, ok := s.bareSegment(i, s.bareItem(i, false))

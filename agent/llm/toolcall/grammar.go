@@ -42,6 +42,7 @@ func (g *grammar) known(name string) string {
 	n, ok := g.p.Canonical(name)
 	if !ok {
 		n = ""
+		g.guess(maxMark / 4)
 	}
 	g.names[name] = n
 	return n
@@ -50,7 +51,7 @@ func (g *grammar) known(name string) string {
 // isProperName reports whether a name is the proper name of a tool and not an alias.
 func (g *grammar) isProperName(name string) bool {
 	n := g.known(name)
-	return n != "" && fold(n) == fold(name)
+	return n != "" && sameFolded(n, name)
 }
 
 // oneCall returns an item with one call that ends at next.
@@ -123,7 +124,7 @@ func (g *grammar) item(i int, first bool) item {
 	case c == '"' && first:
 		in := g.json(i, g.p.marks)
 		if !in.OK || len(g.p.calls(in, true).calls) == 0 {
-			in = mend.ReadMembers(g.s, i, g.p.marks)
+			in = g.value(i, func(window string) mend.Value { return mend.ReadMembers(window, i, g.p.marks) })
 		}
 		return g.jsonItem(in, first)
 	case c == '<':
@@ -187,8 +188,8 @@ func (g *grammar) escapedJSON(i int) (item, bool) {
 		return item{}, false
 	}
 	end := g.seek("</", i)
-	if end < 0 {
-		end = len(g.s)
+	if end < 0 || end > i+maxCall {
+		end = min(len(g.s), i+maxCall)
 	}
 	plain := unescapeHTML(g.s[i:end])
 	in := mend.Read(plain, 0, nil)
@@ -207,7 +208,7 @@ func (g *grammar) fenced(i int) item {
 		pos = i + b
 	}
 	out := item{}
-	for first := true; ; first = false {
+	for first := true; len(out.calls) < maxCalls; first = false {
 		pos = g.separators(pos)
 		if g.has(pos, "```") {
 			pos += 3
@@ -420,8 +421,11 @@ func (g *grammar) argPairs(name string, i int) item {
 	var args []mend.Field
 	repaired := false
 	end := func(at int, cut bool) item { return g.oneCall(n, args, at).withFlags(repaired, cut) }
-	for {
+	for pairs := 0; ; pairs++ {
 		i = g.space(i)
+		if pairs > maxArguments {
+			return end(i, true)
+		}
 		m := g.mark(i)
 		switch {
 		case g.pastEnd(i):

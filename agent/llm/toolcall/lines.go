@@ -43,6 +43,9 @@ func (x *text) label(i int, words []string) (word string, next int) {
 // labeledCall reads the call after a label: an action, an object, or calls in Python syntax.
 func labeledCall(s *scanner, i int) (segment, bool) {
 	word, next := s.label(i, labels[:])
+	if word != "" {
+		s.guess(maxLabel)
+	}
 	if word == "action" {
 		return s.afterAction(i, s.action(next, ""))
 	}
@@ -159,7 +162,7 @@ func functools(s *scanner, i int) (segment, bool) {
 // recipients reads ">>>name" and the arguments on the next line, possibly several times.
 func recipients(s *scanner, i int) (segment, bool) {
 	seg := segment{start: i}
-	for s.has(i, ">>>") {
+	for s.has(i, ">>>") && !seg.full() {
 		name, j := s.word(i + len(">>>"))
 		if j = s.space(j); s.known(name) == "" || !s.is(j, '{') {
 			break

@@ -35,7 +35,7 @@ func (m mark) word() string { return m.name[1 : len(m.name)-1] }
 // closes <read_file>.
 func (m mark) closedBy(c mark) bool {
 	name, ok := strings.CutPrefix(c.name, "</")
-	return ok && (name == m.name[1:] || fold(name) == fold(m.name[1:]))
+	return ok && sameFolded(name, m.name[1:])
 }
 
 // lexMark reads the mark at s[i:].
@@ -92,8 +92,11 @@ func lexToken(s string, i, from int) mark {
 	for end < len(s) && end-i < maxMark && s[end] != '>' && s[end] != '\n' && s[end] != '<' {
 		end++
 	}
-	name := tokenBytes.Replace(s[from:end])
 	closed := end < len(s) && s[end] == '>'
+	if closed && from == i+2 && end > from && s[end-1] == '|' && isPlain(s[from:end-1]) {
+		return mark{name: s[i : end+1], next: end + 1}
+	}
+	name := tokenBytes.Replace(s[from:end])
 	if closed {
 		name = strings.TrimSuffix(strings.TrimSuffix(name, "|"), "｜")
 	} else {
@@ -110,6 +113,16 @@ func lexToken(s string, i, from int) mark {
 		return mark{growing: end == len(s) && end-i < maxMark}
 	}
 	return mark{name: "<|" + strings.ToLower(name) + "|>", next: end + 1}
+}
+
+// isPlain reports whether a name is written as in the table of dialects.
+func isPlain(name string) bool {
+	for i := range len(name) {
+		if c := name[i]; c != '_' && (c < 'a' || c > 'z') {
+			return false
+		}
+	}
+	return name != ""
 }
 
 // lexBracket reads [NAME] and [/NAME] in capitals.
@@ -151,6 +164,10 @@ func lexTag(s string, i int) mark {
 	local := m.tag
 	if _, rest, _ := strings.Cut(local, ":"); rest != "" {
 		local = rest
+	}
+	if s[j] == '>' && isPlain(s[i+len(prefix):j]) {
+		m.name, m.next = s[i:j+1], j+1
+		return m
 	}
 	m.name = prefix + strings.ToLower(local) + ">"
 	if s[j:] == "|" {

@@ -129,11 +129,13 @@ func hasAny(list []mend.Field, keys []string) bool {
 }
 
 // named reports whether a key is among the names of a part of a call.
-func named(key string, names []string) bool { return slices.Contains(names, fold(key)) }
+func named(key string, names []string) bool {
+	return slices.ContainsFunc(names, func(name string) bool { return sameFolded(key, name) })
+}
 
 // part returns the index of the member with that folded name, or -1.
 func part(list []mend.Field, name string) int {
-	return slices.IndexFunc(list, func(f mend.Field) bool { return fold(f.Key) == name })
+	return slices.IndexFunc(list, func(f mend.Field) bool { return sameFolded(f.Key, name) })
 }
 
 // nameField returns the index of the member that names the tool: the first one with a

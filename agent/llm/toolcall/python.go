@@ -21,7 +21,7 @@ func (g *grammar) pythonList(i int) bool {
 // lines; in a list, up to its closing bracket.
 func (g *grammar) pythonCalls(i int, list bool) item {
 	out := item{}
-	for {
+	for len(out.calls) < maxCalls {
 		i = g.separators(i)
 		if g.pastEnd(i) {
 			break
@@ -71,7 +71,11 @@ func (g *grammar) pythonCall(i int) (Call, int, bool) {
 	}
 	n, _ := g.p.Canonical(strings.TrimSuffix(name, ".call"))
 	t := g.p.tools[n]
-	args, in := mend.Arguments(g.s, j+1)
+	var args []mend.Field
+	in := g.value(j+1, func(window string) (in mend.Value) {
+		args, in = mend.Arguments(window, j+1)
+		return in
+	})
 	for k, f := range args {
 		if f.Key == "" && t != nil && k < len(t.order) {
 			args[k].Key = t.order[k]

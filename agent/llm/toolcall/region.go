@@ -28,6 +28,9 @@ func region(s *scanner, i int) (segment, bool) {
 		s.openTag = m.raw
 	}
 	seg, ok := s.judge(seg, m, pos, closed)
+	if !ok {
+		s.guess(pos - i)
+	}
 	return s.acceptExplicit(i, seg, ok)
 }
 
@@ -36,9 +39,10 @@ func region(s *scanner, i int) (segment, bool) {
 // call.
 func (s *scanner) body(seg *segment, m mark) (pos int, closed, mention bool) {
 	pos = m.next
+	opened := 0
 	for first := true; ; {
 		pos = s.separators(pos)
-		if s.pastEnd(pos) {
+		if s.pastEnd(pos) || seg.full() || opened > maxCalls {
 			return pos, false, false
 		}
 		k := s.mark(pos)
@@ -57,6 +61,7 @@ func (s *scanner) body(seg *segment, m mark) (pos int, closed, mention bool) {
 			it = s.nameThenArguments(k)
 			if !it.ok && first && !k.named() {
 				pos = k.next
+				opened++
 				continue
 			}
 		}
@@ -100,7 +105,7 @@ func (s *scanner) proseInside(i int, m mark, pos int) int {
 	if closing < 0 {
 		return -1
 	}
-	in := mend.Read(s.s, pos+at, s.p.marks)
+	in := s.value(pos+at, func(window string) mend.Value { return mend.Read(window, pos+at, s.p.marks) })
 	s.guess(in.Next - pos)
 	if !in.OK || in.Next > closing || len(s.p.calls(in, true).calls) == 0 {
 		return -1

@@ -11,6 +11,15 @@ type segment struct {
 	tentative  bool   // counts only if no prose follows
 }
 
+// maxCalls is the maximum number of calls in a segment, maxSegments of segments in a text.
+const (
+	maxCalls    = 1 << 10
+	maxSegments = 1 << 14
+)
+
+// full reports whether the segment has as many calls and errors as one can have.
+func (seg *segment) full() bool { return len(seg.calls)+len(seg.errs) >= maxCalls }
+
 func (seg *segment) add(it item) {
 	seg.calls = append(seg.calls, it.calls...)
 	if it.err != "" {
@@ -32,9 +41,9 @@ func newScanner(p *Parser, s string, grow bool) *scanner {
 }
 
 // scan walks through the text. In a growing text it ends at the first call, or at the
-// first place that may still become one.
+// first place that may still become one. After too many wrong guesses the rest is prose.
 func (s *scanner) scan() {
-	for i := s.lineStart(s.roleToken()); i < len(s.s); {
+	for i := s.lineStart(s.roleToken()); i < len(s.s) && len(s.segs) < maxSegments && !s.exhausted(); {
 		switch s.s[i] {
 		case '\n':
 			i = s.lineStart(i + 1)
@@ -70,6 +79,7 @@ func (s *scanner) try(i, next int, r reader) int {
 		return s.wait(i)
 	}
 	if !ok {
+		s.tried++
 		return next
 	}
 	for i := range seg.calls {
@@ -78,6 +88,16 @@ func (s *scanner) try(i, next int, r reader) int {
 		}
 	}
 	return s.take(seg)
+}
+
+// tryMark is try at a mark. Its readers cost more than those of lines.
+func (s *scanner) tryMark(i, next int, r reader) int {
+	n := len(s.segs)
+	end := s.try(i, next, r)
+	if len(s.segs) == n {
+		s.guess(maxMark)
+	}
+	return end
 }
 
 // take adds a segment and returns its end.
@@ -139,17 +159,22 @@ func (s *scanner) markAt(i int) int {
 		return next
 	}
 	m := lexMark(s.s, i)
+	if m.name == "" && !m.growing {
+		return i + 1
+	}
 	switch role := s.p.marks[m.name]; {
 	case m.growing && s.grow:
 		return s.wait(i)
 	case m.growing:
 		return s.cutTag(i)
 	case role == opens:
-		return s.try(i, s.afterAnalysis(m), s.p.readers[m.name])
+		return s.tryMark(i, s.afterAnalysis(m), s.p.readers[m.name])
 	case role == closes:
 		s.stray(i, m)
 	case m.opening() && s.known(m.tag) != "":
-		return s.try(i, m.next, reader{"tags named like tools", toolTag})
+		return s.tryMark(i, m.next, reader{"tags named like tools", toolTag})
+	default:
+		s.tried++
 	}
 	return max(m.next, i+1)
 }
@@ -158,6 +183,7 @@ func (s *scanner) markAt(i int) int {
 func toolTag(s *scanner, i int) (segment, bool) {
 	it := s.toolElement(s.mark(i), s.ownLine(i))
 	if !it.ok || !s.ownLine(i) && s.proseAfter(it.next) { // quoted in a sentence
+		s.guess(it.next - i)
 		return segment{}, false
 	}
 	seg := segment{start: i, end: s.closers(it.next)}
@@ -195,11 +221,14 @@ func (s *scanner) stray(i int, m mark) {
 	}
 }
 
+// thinkBytes lists, by the second byte, the third bytes of comments and of [thinkTags].
+var thinkBytes = [256]string{'t': "h", 'T': "H", 'r': "e", 's': "e", '/': "tTrs", '|': "SE", '!': "-"}
+
 // thinkAt skips a comment or thinking at i, since calls inside do not count. Thinking
 // that begins a line and is not closed extends to the end of the text. An end tag without
 // a beginning means that everything before it was thinking.
 func (s *scanner) thinkAt(i int) int {
-	if i+1 < len(s.s) && s.s[i] != 0xe2 && strings.IndexByte("tTrs/|!", s.s[i+1]) < 0 {
+	if i+2 < len(s.s) && s.s[i] != 0xe2 && strings.IndexByte(thinkBytes[s.s[i+1]], s.s[i+2]) < 0 {
 		return i + 1
 	}
 	s.cut = false
@@ -207,6 +236,10 @@ func (s *scanner) thinkAt(i int) int {
 		if end := s.seek("-->", i); end >= 0 {
 			return end + len("-->")
 		}
+		if s.undecided() {
+			return s.wait(i)
+		}
+		return i + 1
 	}
 	for _, tag := range thinkTags {
 		if s.has(i, tag[0]) {
@@ -250,7 +283,7 @@ func (s *scanner) inlineCode(i int) int {
 func (x *text) codeSpan(i int) int {
 	n := x.run(i)
 	ticks := x.s[i : i+n]
-	end := lineEnd(x.s[:min(len(x.s), i+n+2000)], i+n)
+	end := min(x.lineEnd(i+n), i+n+2000)
 	for j := i + n; j < end; {
 		k := strings.Index(x.s[j:end], ticks)
 		if k < 0 {
@@ -276,7 +309,7 @@ func (x *text) run(i int) int {
 
 // escaped reads markup with brackets written as HTML entities.
 func escaped(s *scanner, i int) (segment, bool) {
-	const lt, far = "&lt;", 6 * maxMark
+	const lt, gt, far = "&lt;", "&gt;", 6 * maxMark
 	if !s.has(i, lt) || s.exhausted() || s.pastEnd(i+len(lt)) || !startsMark(s.s[i+len(lt)]) {
 		return segment{}, false
 	}
@@ -284,18 +317,26 @@ func escaped(s *scanner, i int) (segment, bool) {
 	if amp := strings.LastIndexByte(head, '&'); amp > 0 && len(head)-amp < 6 && strings.IndexByte(head[amp:], ';') < 0 {
 		head = head[:amp]
 	}
-	m := lexMark(unescapeHTML(head), 0)
+	var m mark
+	end := strings.Index(head, gt)
+	if end >= 0 {
+		m = lexMark(unescapeHTML(head[:end+len(gt)]), 0)
+	}
+	if m.name == "" { // or an attribute holds the bracket
+		end, m = len(head), lexMark(unescapeHTML(head), 0)
+	}
+	s.guess(end/8 + 8)
 	if s.p.marks[m.name] != opens && (!m.opening() || s.known(m.tag) == "") {
 		if m.growing {
 			s.pastEnd(i + far)
 		}
 		return segment{}, false
 	}
-	end := len(s.s)
+	end = min(len(s.s), i+maxCall)
 	if closing := "&lt;/" + m.tag + "&gt;"; m.tag == "" {
 		s.cut = true // a token has no end: the rest of the text belongs to it
 	} else if k := s.seek(closing, i); k >= 0 {
-		end = k + len(closing)
+		end = min(end, k+len(closing))
 	}
 	sub := newScanner(s.p, unescapeHTML(s.s[i:end]), false)
 	sub.scan()

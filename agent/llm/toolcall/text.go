@@ -15,7 +15,9 @@ type text struct {
 	from int // start of the current stretch of prose
 
 	sought map[string]place // cached results of index
+	eol    place            // cached result of lineEnd
 	spent  int              // bytes read for wrong guesses
+	tried  int              // readers that found nothing
 }
 
 // place is the first occurrence at or after from, or -1.
@@ -61,9 +63,18 @@ func (x *text) indent(i int) int {
 
 // line returns the end of the line that contains i.
 func (x *text) line(i int) int {
-	end := lineEnd(x.s, min(i, len(x.s)))
+	end := x.lineEnd(min(i, len(x.s)))
 	x.pastEnd(end)
 	return end
+}
+
+// lineEnd returns the end of the line that contains i, and does not set cut. The result is
+// cached, since many short spans can share a long line.
+func (x *text) lineEnd(i int) int {
+	if i < x.eol.from || i >= x.eol.at {
+		x.eol = place{i, lineEnd(x.s, i)}
+	}
+	return x.eol.at
 }
 
 // mark reads the mark at i.
@@ -85,8 +96,28 @@ func (x *text) word(i int) (string, int) {
 
 // json reads the value at i; m is nil outside of call markup.
 func (x *text) json(i int, m mend.Marks) mend.Value {
-	in := mend.Read(x.s, i, m)
+	in := x.value(i, func(s string) mend.Value { return mend.Read(s, i, m) })
 	x.readTo(in)
+	return in
+}
+
+// maxCall is the maximum length of a call as JSON or in Python syntax. It exceeds the
+// answers of all models.
+const maxCall = 1 << 20
+
+// window returns the text up to the end of the longest possible call at i.
+func (x *text) window(i int) string { return x.s[:min(len(x.s), i+maxCall)] }
+
+// value reads the value at i within its window. A value that does not end there is not OK.
+func (x *text) value(i int, read func(window string) mend.Value) mend.Value {
+	s := x.window(i)
+	in := read(s)
+	if len(s) < len(x.s) && (in.End || in.Growing || in.Next > len(s)-mend.LookAhead) { //control:longest-call
+		in = mend.Value{Next: len(s)}
+	}
+	if !in.OK {
+		x.guess(in.Next - i)
+	}
 	return in
 }
 
@@ -120,14 +151,20 @@ func (x *text) seek(sub string, i int) int {
 	return at
 }
 
-// maxGuesses is the maximum cost of wrong guesses in a long text, in bytes.
-const maxGuesses = 1 << 20
+// maxGuesses is the maximum cost of wrong guesses in a long text, in bytes, maxTries the
+// maximum number of readers without a result. Both exceed by far the needs of an answer.
+const (
+	maxGuesses = 1 << 20
+	maxTries   = 1 << 17
+)
 
 // guess adds the cost of a wrong guess. Beyond a limit for the whole text, exhausted
 // reports true and no more guesses are made.
 func (x *text) guess(cost int) { x.spent += max(cost, 0) }
 
-func (x *text) exhausted() bool { return x.spent > min(2*len(x.s), maxGuesses)+1<<16 }
+func (x *text) exhausted() bool {
+	return x.spent > min(2*len(x.s), maxGuesses)+1<<17 || x.tried > maxTries+len(x.s)/8
+}
 
 func skipSpace(s string, i int) int {
 	for i < len(s) && (s[i] == ' ' || s[i] == '\n' || s[i] == '\t' || s[i] == '\r') {

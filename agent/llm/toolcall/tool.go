@@ -151,9 +151,9 @@ func fits(v json.RawMessage, types []string) bool {
 }
 
 // pathKey reports whether arguments of that name are always paths.
-func pathKey(key string) bool {
-	return slices.Contains([]string{"path", "file", "files", "filepath", "filename"}, fold(key))
-}
+func pathKey(key string) bool { return named(key, pathKeys[:]) }
+
+var pathKeys = [...]string{"path", "file", "files", "filepath", "filename"}
 
 // textKeys are arguments that are always text, regardless of their content.
 var textKeys = [...]string{
@@ -162,10 +162,10 @@ var textKeys = [...]string{
 	"query", "question", "patch", "thought",
 }
 
-func textKey(key string) bool { return slices.Contains(textKeys[:], fold(key)) }
+func textKey(key string) bool { return named(key, textKeys[:]) }
 
 // keepsBlanks reports whether the indentation of an argument is significant.
-func keepsBlanks(key string) bool { return textKey(key) && key != "command" || fold(key) == "diff" }
+func keepsBlanks(key string) bool { return textKey(key) && key != "command" || sameFolded(key, "diff") }
 
 // trimLines removes one line break at either end, which belongs to the markup.
 func trimLines(s string) string {

@@ -130,6 +130,9 @@ var namePrefixes = [...]string{
 // Canonical returns the name of a known tool for any of its spellings, and reports
 // whether there is such a tool.
 func (p *Parser) Canonical(name string) (string, bool) {
+	if _, ok := p.tools[name]; ok || name == "" {
+		return name, ok
+	}
 	name = strings.Trim(cutTokens(name), " \t\r\n`<>\"'*")
 	if _, ok := p.tools[name]; ok {
 		return name, true
@@ -219,12 +222,38 @@ func (p *Parser) qualified(name string) string {
 func fold(name string) string {
 	out := make([]byte, 0, 64)
 	for i := range len(name) {
-		switch c := name[i]; {
-		case c >= 'A' && c <= 'Z':
-			out = append(out, c+'a'-'A')
-		case c != '_' && c != '-' && c != ' ' && c != '.':
-			out = append(out, c)
+		if c := name[i]; !isSeparator(c) {
+			out = append(out, lower(c))
 		}
 	}
 	return string(out)
+}
+
+// sameFolded reports whether two names are equal after [fold].
+func sameFolded(a, b string) bool {
+	i, j := 0, 0
+	for {
+		for i < len(a) && isSeparator(a[i]) {
+			i++
+		}
+		for j < len(b) && isSeparator(b[j]) {
+			j++
+		}
+		if i == len(a) || j == len(b) {
+			return i == len(a) && j == len(b)
+		}
+		if lower(a[i]) != lower(b[j]) {
+			return false
+		}
+		i, j = i+1, j+1
+	}
+}
+
+func isSeparator(c byte) bool { return c == '_' || c == '-' || c == ' ' || c == '.' }
+
+func lower(c byte) byte {
+	if c >= 'A' && c <= 'Z' {
+		c += 'a' - 'A'
+	}
+	return c
 }

@@ -108,7 +108,7 @@ func (m mark) isContainer(t *tool) bool {
 // params reads the arguments in the body of m.
 func (x *xml) params(m mark, in frame) params {
 	out := params{next: m.next}
-	for !out.cut {
+	for n := 0; !out.cut; n++ {
 		pos := x.space(out.next)
 		k := x.mark(pos)
 		switch {
@@ -124,7 +124,7 @@ func (x *xml) params(m mark, in frame) params {
 			return out
 		case !k.opening() && x.paramAfter(m, pos) > 0:
 			out.next, out.repaired = x.paramAfter(m, pos), true
-		case !k.opening() || len(out.args) > maxArguments:
+		case !k.opening() || n > maxArguments:
 			out.bad = true
 			return out
 		case k.isContainer(in.tool) && in.depth < maxContainers:
@@ -241,7 +241,11 @@ func (x *xml) cdata(k mark, pos int) node {
 		pos = x.space(v.next)
 	}
 	v.text = trimLines(b.String())
-	if v.cut = x.pastEnd(pos); v.cut {
+	v.cut = x.pastEnd(pos)
+	if len(v.text) > maxCall {
+		v.text, v.cut = v.text[:maxCall], true
+	}
+	if v.cut {
 		return v
 	}
 	c := x.mark(pos)
@@ -274,8 +278,13 @@ func (x *xml) raw(k mark, key string, in frame) node {
 	}
 	if open && in.outer != "" {
 		if v, ok := x.unclosed(k, key, in); ok {
+			x.guess(maxMark)
 			return v
 		}
+	}
+	if end := k.next + maxCall; first > end || first < 0 && end < len(x.s) { // longer than any call
+		x.guess(maxCall)
+		return node{plain: true, text: trimLines(x.s[k.next:end]), next: end, cut: true}
 	}
 	if first >= 0 {
 		c := max(first, x.closingOf(k, key, first, in))
@@ -302,7 +311,7 @@ func (x *xml) unclosed(k mark, key string, in frame) (node, bool) {
 			end = next
 		}
 	}
-	if end < 0 {
+	if end < 0 || end-k.next > maxCall {
 		return node{}, false
 	}
 	v := node{plain: true, text: trimValue(key, x.s[k.next:end]), next: end, repaired: true}

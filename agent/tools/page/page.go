@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -16,6 +15,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/tools"
 	"github.com/handrail-bot/handrail/agent/workspace"
 	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/pattern"
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
@@ -74,7 +74,7 @@ type viewer struct {
 	shown map[int]string // elements of the last outline
 }
 
-var pairForm = regexp.MustCompile(`^\s*[\[(]?\s*(\d{1,5})(?:\.\d+)?\s*[,x×; ]\s*(\d{1,5})(?:\.\d+)?\s*[\])]?\s*$`)
+var pairForm = pattern.Lazy(`^\s*[\[(]?\s*(\d{1,5})(?:\.\d+)?\s*[,x×; ]\s*(\d{1,5})(?:\.\d+)?\s*[\])]?\s*$`)
 
 // pair reads an argument of two numbers, nil if it is absent.
 func pair(a tools.Args, name string) (*workspace.PagePoint, error) {
@@ -82,7 +82,7 @@ func pair(a tools.Args, name string) (*workspace.PagePoint, error) {
 	if err != nil || strings.TrimSpace(s) == "" {
 		return nil, err
 	}
-	m := pairForm.FindStringSubmatch(s)
+	m := pairForm().FindStringSubmatch(s)
 	if m == nil {
 		return nil, a.WrongType(name, `two numbers such as "450,300"`)
 	}
@@ -268,7 +268,7 @@ func (v *viewer) title(s workspace.PageStep) string {
 	return "Scrolled"
 }
 
-var refForm = regexp.MustCompile(`^\[(\d+)\] (.*)`)
+var refForm = pattern.Lazy(`^\[(\d+)\] (.*)`)
 
 // answer returns the page for the model.
 func (v *viewer) answer(ctx context.Context, s workspace.PageStep, view workspace.PageView) string {
@@ -278,7 +278,7 @@ func (v *viewer) answer(ctx context.Context, s workspace.PageStep, view workspac
 	v.mu.Lock()
 	v.shown = map[int]string{}
 	for _, l := range view.Outline {
-		if m := refForm.FindStringSubmatch(l); m != nil {
+		if m := refForm().FindStringSubmatch(l); m != nil {
 			if n, err := strconv.Atoi(m[1]); err == nil {
 				v.shown[n] = m[2]
 			}

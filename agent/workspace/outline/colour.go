@@ -3,6 +3,7 @@ package outline
 import (
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Part is a part of a text. Kind is "word" for a word of the language, "string", "number"
@@ -13,7 +14,7 @@ type Part struct{ Kind, Text string }
 const maxColoured = 512 << 10
 
 // languageWords are the words of the languages that a reader looks for.
-var languageWords = wordsOf()
+var languageWords = sync.OnceValue(wordsOf)
 
 func wordsOf() map[string][]string {
 	words := map[string][]string{}
@@ -83,7 +84,7 @@ func Colour(name, text string) (out []Part) {
 
 // kindOf returns the kind of a token for display.
 func (s *source) kindOf(t token) string {
-	_, known := slices.BinarySearch(languageWords[s.lang], t.text)
+	_, known := slices.BinarySearch(languageWords()[s.lang], t.text)
 	switch {
 	case t.kind == aText:
 		return "string"
