@@ -100,8 +100,6 @@ func blockHunk(search, replace []line) hunk {
 		if h.start == 0 {
 			h.start = first
 		}
-		asIs := hunk{block: true, lines: hunkLines(old, add, oldCR && addCR)}
-		h.numbered = &asIs
 		old, add = bare, withoutNumbers(add)
 	} else if len(old) == 0 && h.start > 0 {
 		add = unnumbered(add, h.start)

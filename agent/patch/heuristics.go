@@ -106,39 +106,6 @@ func within(scopes []scope, at int) bool {
 	return len(scopes) == 0 || slices.ContainsFunc(scopes, func(s scope) bool { return at > s.from && at < s.to })
 }
 
-// contextElsewhere reports whether a context line left out of the search occurs exactly
-// once, in the same definition but not near the match. The hunk is then meant for
-// another place.
-func (d *document) contextElsewhere(m match) bool {
-	const near = 3
-	return slices.ContainsFunc(m.hunk.left, func(l leftOut) bool {
-		there := d.find([]string{l.text}, spacing)
-		if len(there) != 1 || !telling([]string{l.text}, 3) || distance(there[0], m.at+l.at) <= near {
-			return false
-		}
-		between := d.lines[min(there[0], m.at):max(there[0], m.at)]
-		return !slices.ContainsFunc(between, func(s line) bool { return defined(s.text, false) != "" })
-	})
-}
-
-// evenlyIndented reports whether lines with little more than a bracket are indented as in the
-// file, given that other lines match the file. Indentation alone tells them from the
-// next bracket.
-func (d *document) evenlyIndented(h hunk, at int) bool {
-	same, other := false, false
-	for i, old := range h.old() {
-		now := d.lines[at+i].text
-		switch is := indentOf(old); {
-		case strings.TrimSpace(old) == "":
-		case normal(now, trailing) == normal(old, trailing):
-			same = true
-		case is != "" && !telling([]string{now}, 3) && strings.Trim(indentOf(now), is[:1]) == "":
-			other = true
-		}
-	}
-	return !same || !other
-}
-
 // hasRival reports whether a tolerant match of a hunk has a rival: a place where as
 // many of its lines match exactly, including context left out, or one that has all of
 // its lines except those to delete. said is the index given by the hunk's line

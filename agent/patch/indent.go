@@ -429,7 +429,7 @@ func (w *writer) solve(in string, pairs []pair) (out string, ok bool) {
 	if !differ {
 		return in, true
 	}
-	if mixed(pairs) || shallower(in, pairs) {
+	if shallower(in, pairs) {
 		return "", false
 	}
 	moved, isMoved := shifted(in, pairs)
@@ -453,14 +453,6 @@ func shallower(in string, pairs []pair) bool {
 		return p != pairs[0] || len(in) >= len(p.edit) || len(p.edit) >= len(p.file) ||
 			strings.Trim(p.edit+p.file, p.edit[:1]) != ""
 	})
-}
-
-// mixed reports whether the file indents some lines by tabs and others by spaces.
-func mixed(pairs []pair) bool {
-	has := func(c string) bool {
-		return slices.ContainsFunc(pairs, func(p pair) bool { return strings.HasPrefix(p.file, c) })
-	}
-	return has("\t") && has(" ")
 }
 
 // shifted adds the prefix common to all lines of the file, or removes the one common to

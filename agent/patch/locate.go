@@ -62,9 +62,6 @@ func blank(lines []string) bool {
 
 func (p *applier) apply(h hunk) error {
 	h = p.unmarked(h)
-	if h.numbered != nil && len(p.doc.find(h.numbered.old(), trailing)) > 0 {
-		h = *h.numbered // the numbers are part of the file
-	}
 	if blank(h.old()) {
 		done, err := p.insert(h)
 		if done || err != nil {
@@ -168,7 +165,7 @@ func (p *applier) locate(h hunk) (*match, error) {
 	}
 	for _, v := range h.lessContext() {
 		if m, err := p.try(v); m != nil || err != nil {
-			if m != nil && (p.doc.contextElsewhere(*m) || p.doc.hasRival(*m, p.expected(m.hunk))) {
+			if m != nil && p.doc.hasRival(*m, p.expected(m.hunk)) {
 				return nil, nil
 			}
 			return m, err
@@ -201,9 +198,7 @@ func (p *applier) try(h hunk) (*match, error) {
 		return nil, nil
 	}
 	for level := range levels {
-		starts := slices.DeleteFunc(p.doc.find(old, level), func(at int) bool {
-			return !within(scopes, at) || level >= spacing && !p.doc.evenlyIndented(h, at)
-		})
+		starts := slices.DeleteFunc(p.doc.find(old, level), func(at int) bool { return !within(scopes, at) })
 		if len(starts) == 0 {
 			continue
 		}

@@ -44,16 +44,15 @@ func (e Edit) Hunks() int { return len(e.hunks) }
 
 // hunk is one change: context lines, lines to delete and lines to add, in order.
 type hunk struct {
-	lines    []hunkLine
-	start    int    // 1-based line in the old file; 0 if unknown
-	end      int    // last line of a range given without its text; 0 if none
-	zero     bool   // the header covers no old lines
-	section  string // text after @@: a line above the hunk
-	block    bool   // a SEARCH/REPLACE block: the file must have all of its lines
-	fewer    bool   // context was dropped: it must fit in exactly one place
-	left     []leftOut
-	numbered *hunk  // the original with line numbers; nil if it had none
-	splits   []hunk // alternative readings of a block with an uncertain divider
+	lines   []hunkLine
+	start   int    // 1-based line in the old file; 0 if unknown
+	end     int    // last line of a range given without its text; 0 if none
+	zero    bool   // the header covers no old lines
+	section string // text after @@: a line above the hunk
+	block   bool   // a SEARCH/REPLACE block: the file must have all of its lines
+	fewer   bool   // context was dropped: it must fit in exactly one place
+	left    []leftOut
+	splits  []hunk // alternative readings of a block with an uncertain divider
 }
 
 type hunkLine struct {

@@ -1,6 +1,7 @@
 package patch
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"strconv"
@@ -197,27 +198,22 @@ func (p *unifiedParser) addHunk(h hunk) {
 
 // hunkHeader parses "@@ -1,2 +3,4 @@ section" and its variants by models.
 func hunkHeader(s string) (h hunk, old, added int, counted bool) {
-	rest := strings.TrimPrefix(s, "@@")
-	inner, section, closed := strings.Cut(rest, "@@")
+	inner, section, _ := strings.Cut(strings.TrimPrefix(s, "@@"), "@@")
+	h.section = strings.TrimSpace(section)
 	f := strings.Fields(inner)
 	if len(f) == 0 || !strings.HasPrefix(f[0], "-") {
-		if closed && section != "" {
-			inner = section
-		}
-		h.section = strings.TrimSpace(inner)
+		h.section = cmp.Or(h.section, strings.TrimSpace(inner))
 		if n, err := strconv.Atoi(strings.TrimPrefix(strings.ToLower(h.section), "line ")); err == nil && n > 0 {
 			h.start, h.section = n, ""
 		}
 		return h, 0, 0, false
 	}
-	h.section = strings.TrimSpace(section)
-	start, old, ok1 := span(f[0][1:])
-	h.start = start
+	var ok1, ok2 bool
+	h.start, old, ok1 = span(f[0][1:])
 	h.zero = ok1 && old == 0
-	if len(f) < 2 || !strings.HasPrefix(f[1], "+") {
-		return h, 0, 0, false
+	if len(f) > 1 && strings.HasPrefix(f[1], "+") {
+		_, added, ok2 = span(f[1][1:])
 	}
-	_, added, ok2 := span(f[1][1:])
 	return h, old, added, ok1 && ok2
 }
 
