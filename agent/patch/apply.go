@@ -2,6 +2,7 @@ package patch
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -10,25 +11,16 @@ import (
 // applyMatch applies a hunk at its match.
 func (p *applier) applyMatch(m match) error {
 	n := len(m.hunk.old())
+	h, who := m.hunk, p.name(m.hunk)
 	if m.level >= spacing {
-		p.note(
-			"%s was matched at lines %d-%d although its white space or punctuation differs",
-			m.hunk.describe(p.index, p.total),
-			m.at+1,
-			m.at+n,
-		)
+		p.note("%s was matched at lines %d-%d although its white space or punctuation differs", who, m.at+1, m.at+n)
 	}
-	if want := p.expected(m.hunk); want >= 0 && want != m.at {
-		p.note("%s was found at line %d, not at line %d as it says", m.hunk.describe(p.index, p.total), m.at+1, want+1)
+	if want := p.expected(h); want >= 0 && want != m.at {
+		p.note("%s was found at line %d, not at line %d as it says", who, m.at+1, want+1)
 	}
-	if m.hunk.fewer {
-		p.note(
-			"%s was matched at line %d although not all lines around the change are as it has them",
-			m.hunk.describe(p.index, p.total),
-			m.at+1,
-		)
+	if h.fewer {
+		p.note("%s was matched at line %d although not all lines around the change are as it has them", who, m.at+1)
 	}
-	h := m.hunk
 	if m.level > exactly {
 		var err error
 		if h, err = p.adoptIndent(m); err != nil {
@@ -40,8 +32,24 @@ func (p *applier) applyMatch(m match) error {
 }
 
 func (p *applier) note(format string, args ...any) {
-	s := fmt.Sprintf(format, args...)
-	p.notes = append(p.notes, Sentence(s))
+	p.notes = append(p.notes, sentence(fmt.Sprintf(format, args...)))
+}
+
+// fault returns the error of a hunk. The format goes on behind its name.
+func (p *applier) fault(h hunk, format string, args ...any) error {
+	return fmt.Errorf("apply edit: %s %s", p.name(h), fmt.Sprintf(format, args...))
+}
+
+// name returns the name of a hunk for a message.
+func (p *applier) name(h hunk) string {
+	kind := "hunk"
+	if h.block {
+		kind = "block"
+	}
+	if p.total <= 1 {
+		return "the " + kind
+	}
+	return fmt.Sprintf("%s %d of %d", kind, p.index, p.total)
 }
 
 // put replaces lines [from, to) of the file with the result of the hunk. Context
@@ -52,11 +60,8 @@ func (p *applier) put(h hunk, from, to int, exact bool) {
 	region := d.lines[from:to]
 	literal := exact && h.sameEndings(region)
 	eol := d.eol
-	for _, l := range region {
-		if l.eol != "" {
-			eol = commonEOL(region)
-			break
-		}
+	if slices.ContainsFunc(region, func(l line) bool { return l.eol != "" }) {
+		eol = commonEOL(region)
 	}
 	marked := false
 	add := make([]line, 0, len(h.lines))
@@ -121,16 +126,16 @@ func (h hunk) sameEndings(region []line) bool {
 // similar text.
 func (p *applier) mismatch(h hunk) error {
 	old := h.old()
-	who := h.describe(p.index, p.total)
-	if at, done := p.alreadyApplied(h); done {
+	if done := p.doc.find(h.fresh(), trailing); len(done) > 0 && telling(h.only("+"), 3) {
 		return fmt.Errorf(
-			"apply edit: the text that %s is to change is not in the file, but what it makes of it is, at line %d: it seems to be done already",
-			who,
-			at+1,
+			"apply edit: the text that %s is to change is not in the file, but the text that it makes of it is, at line %d: "+
+				"it seems to be done already",
+			p.name(h),
+			done[0]+1,
 		)
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "apply edit: %s does not fit: these lines are not in the file\n", who)
+	b.WriteString("does not fit: these lines are not in the file\n")
 	for i, s := range old {
 		if i == 8 {
 			fmt.Fprintf(&b, "  … and %d more\n", len(old)-i)
@@ -138,43 +143,30 @@ func (p *applier) mismatch(h hunk) error {
 		}
 		fmt.Fprintf(&b, "  %s\n", s)
 	}
-	from, n := p.doc.nearest(old)
-	if n == 0 {
-		differ := ""
-		from, n, differ = p.doc.alike(old)
-		b.WriteString(differ)
-	}
+	from, n, differ := p.doc.nearest(old)
+	b.WriteString(differ)
 	if n == 0 {
 		b.WriteString("Nothing in the file is like them. Read the file again and copy the lines from it.")
-		return fmt.Errorf("%s", b.String())
+	} else {
+		b.WriteString("The most similar part of the file is\n" + p.doc.region(from, n))
 	}
-	b.WriteString("The most similar part of the file is\n")
-	b.WriteString(p.doc.region(from, n))
-	return fmt.Errorf("%s", b.String())
+	return p.fault(h, "%s", b.String())
 }
 
-// region shows n lines of the file, up to a limit, with the line before and after
-// them.
+// region is [document.excerpt] with advice.
 func (d *document) region(from, n int) string {
+	return d.excerpt(from, n) + "Copy whole lines from the file as they are."
+}
+
+// excerpt shows n lines of the file, up to a limit, with the line before and after
+// them.
+func (d *document) excerpt(from, n int) string {
 	var b strings.Builder
 	from = max(0, from-1)
 	for i := from; i < min(len(d.lines), from+min(n, 12)+2); i++ {
 		fmt.Fprintf(&b, "%d | %s\n", i+1, cut(d.lines[i].text))
 	}
-	b.WriteString("Copy whole lines from the file as they are.")
 	return b.String()
-}
-
-// alreadyApplied returns the index at which the file already has the hunk's result.
-func (p *applier) alreadyApplied(h hunk) (int, bool) {
-	if !telling(h.only("+"), 3) {
-		return 0, false
-	}
-	starts := p.doc.find(h.fresh(), trailing)
-	if len(starts) == 0 {
-		return 0, false
-	}
-	return starts[0], true
 }
 
 // ambiguous returns the error for an edit that matches in several places.
@@ -185,8 +177,7 @@ func (p *applier) ambiguous(h hunk, starts []int) error {
 	} else {
 		hint += ", or correct the line number in its header"
 	}
-	return fmt.Errorf("apply edit: %s fits in %d places:\n%s%s", h.describe(p.index, p.total), len(starts),
-		p.doc.list(starts, len(h.old())), hint)
+	return p.fault(h, "fits in %d places:\n%s%s", len(starts), p.doc.list(starts, len(h.old())), hint)
 }
 
 // list describes the regions of n lines that begin at starts, for a message.
@@ -204,17 +195,17 @@ func (d *document) list(starts []int, n int) string {
 				break
 			}
 		}
+		lines := fmt.Sprintf("line %d", at+1)
 		if n > 1 {
-			fmt.Fprintf(&b, "  lines %d-%d, %s\n", at+1, at+n, where)
-		} else {
-			fmt.Fprintf(&b, "  line %d, %s\n", at+1, where)
+			lines = fmt.Sprintf("lines %d-%d", at+1, at+n)
 		}
+		fmt.Fprintf(&b, "  %s, %s\n", lines, where)
 	}
 	return b.String()
 }
 
-// Sentence returns s with a capital letter and a full stop.
-func Sentence(s string) string {
+// sentence returns s with a capital letter and a full stop.
+func sentence(s string) string {
 	first, size := utf8.DecodeRuneInString(s)
 	if size == 0 || first == utf8.RuneError {
 		return s + "."
@@ -223,9 +214,9 @@ func Sentence(s string) string {
 }
 
 func cut(s string) string {
-	const most = 160
-	if len(s) <= most {
+	const maxShown = 160
+	if len(s) <= maxShown {
 		return s
 	}
-	return strings.ToValidUTF8(s[:most], "") + "…"
+	return strings.ToValidUTF8(s[:maxShown], "") + "…"
 }

@@ -1,54 +1,32 @@
 package patch
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/handrail-bot/handrail/gitops/lines"
+	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
-// isSearchMarker reports whether a line opens a SEARCH/REPLACE block.
-func isSearchMarker(s string) bool {
-	rest, ok := marker(s, "<-")
-	switch strings.ToUpper(strings.Trim(rest, " <>:")) {
-	case "SEARCH", "ORIGINAL", "FIND", "OLD", "BEFORE", "SEARCH BLOCK":
-		return ok
-	case "HEAD":
-		return ok && strings.Contains(s, "<")
-	case "":
-		return ok && strings.TrimRight(s, " ") == "<<<<<<<"
-	}
-	return false
-}
+// Markers that open and close a SEARCH/REPLACE block, in the spellings of models.
+var (
+	opening = pattern.Lazy(`(?i)^(?:(?:<{5,9}|-{5,9})[ <>:]*(?:SEARCH(?: BLOCK)?|ORIGINAL|FIND|OLD|BEFORE)[ <>:]*|` +
+		`<{5,9}[ <>:]*HEAD[ <>:]*|<{7})[ \t]*$`)
+	closing = pattern.Lazy(`(?i)^(?:(?:>{5,9}|\+{5,9})[ <>:]*` +
+		`(?:REPLACE(?: BLOCK)?|UPDATED|REPLACEMENT|NEW|AFTER|END(?: REPLACE)?)[ <>:]*|>{7})[ \t]*$`)
+)
 
-// isReplaceMarker reports whether a line closes a SEARCH/REPLACE block.
-func isReplaceMarker(s string) bool {
-	rest, ok := marker(s, ">+")
-	switch strings.ToUpper(strings.Trim(rest, " <>:")) {
-	case "REPLACE", "UPDATED", "REPLACEMENT", "NEW", "AFTER", "END", "REPLACE BLOCK", "END REPLACE":
-		return ok
-	case "":
-		return ok && strings.TrimRight(s, " ") == ">>>>>>>"
-	}
-	return false
-}
+func isSearchMarker(s string) bool { return opening().MatchString(s) }
+
+func isReplaceMarker(s string) bool { return closing().MatchString(s) }
 
 func isDivider(s string) bool {
 	s = strings.TrimRight(s, " \t")
 	return len(s) >= 5 && len(s) <= 9 && strings.Trim(s, "=") == ""
-}
-
-// marker cuts five to nine equal characters from set off the front of s.
-func marker(s, set string) (rest string, ok bool) {
-	s = strings.TrimRight(s, " \t")
-	if s == "" || !strings.Contains(set, s[:1]) {
-		return "", false
-	}
-	n := 0
-	for n < len(s) && s[n] == s[0] {
-		n++
-	}
-	return s[n:], n >= 5 && n <= 9
 }
 
 // closesLater reports whether lines contain a marker that divides or closes a block.
@@ -69,65 +47,47 @@ func closesLater(lines []line) bool {
 func parseBlocks(lines []line) ([]Edit, error) {
 	var out []Edit
 	name := ""
-	total := 0
 	for i := 0; i < len(lines); i++ {
 		if !isSearchMarker(lines[i].text) {
 			continue
 		}
-		total++
-		if n := nameBefore(lines, i); n != "" {
-			name = n
-		}
-		h, next, err := readBlock(lines, i)
+		name = cmp.Or(nameBefore(lines, i), name)
+		h, shut, err := readBlock(lines, i)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("parse edit: the block at line %d %w", i+1, err)
 		}
 		out = append(out, Edit{Path: name, hunks: []hunk{h}})
-		i = next
+		i = shut
 	}
 	return out, nil
 }
 
-// readBlock reads the block that opens at line i and returns the index of its closing
-// line.
-func readBlock(lines []line, i int) (hunk, int, error) {
+// readBlock reads the block that opens at a line and returns the index of its closing
+// line. A text may have lines like the divider: then the block has several readings.
+func readBlock(lines []line, open int) (h hunk, shut int, err error) {
 	var dividers []int
-	for j := i + 1; j < len(lines); j++ {
-		s := lines[j].text
-		switch {
-		case isDivider(s):
-			dividers = append(dividers, j)
-		case isReplaceMarker(s) && len(dividers) > 0:
-			return buildBlock(lines, i, dividers, j), j, nil
-		case isReplaceMarker(s):
-			return hunk{}, 0, fmt.Errorf(
-				"parse edit: the block at line %d has no ======= between what to search and what to put there",
-				i+1,
-			)
-		case isSearchMarker(s) && s[0] == '<':
-			return hunk{}, 0, fmt.Errorf(
-				"parse edit: the block at line %d is not closed by >>>>>>> REPLACE before the next one begins at line %d",
-				i+1,
-				j+1,
-			)
+	for shut = open + 1; shut < len(lines) && !isReplaceMarker(lines[shut].text); shut++ {
+		s := lines[shut].text
+		if isDivider(s) {
+			dividers = append(dividers, shut)
+		} else if isSearchMarker(s) && s[0] == '<' {
+			return h, 0, fmt.Errorf("is not closed by >>>>>>> REPLACE before the next one begins at line %d", shut+1)
 		}
 	}
-	return hunk{}, 0, fmt.Errorf("parse edit: the block at line %d is not closed by >>>>>>> REPLACE; was it cut off?", i+1)
-}
-
-func buildBlock(lines []line, open int, dividers []int, shut int) hunk {
-	var h hunk
-	for n, d := range dividers {
-		b := blockHunk(lines[open+1:d], lines[d+1:shut])
-		b.source = open + 1
-		if n == 0 {
-			h = b
-		}
-		if len(dividers) > 1 {
-			h.splits = append(h.splits, b)
-		}
+	switch {
+	case shut == len(lines):
+		return h, 0, errors.New("is not closed by >>>>>>> REPLACE; was it cut off?")
+	case len(dividers) == 0:
+		return h, 0, errors.New("has no ======= between the text to search and the text to put there")
 	}
-	return h
+	var readings []hunk
+	for _, d := range dividers {
+		readings = append(readings, blockHunk(lines[open+1:d], lines[d+1:shut]))
+	}
+	if h = readings[0]; len(readings) > 1 {
+		h.splits = readings
+	}
+	return h, shut, nil
 }
 
 // blockHunk makes a hunk from the two halves of a block.
@@ -136,12 +96,10 @@ func blockHunk(search, replace []line) hunk {
 	search = h.directives(search)
 	old, oldCR := unescape(search)
 	add, addCR := unescape(replace)
-	if first, bare, ok := stripNumbers(old); ok {
+	if first, sign, bare := stripNumbers(old, "|"); sign != "" {
 		if h.start == 0 {
 			h.start = first
 		}
-		asIs := hunk{block: true, lines: hunkLines(old, add, oldCR && addCR)}
-		h.numbered = &asIs
 		old, add = bare, withoutNumbers(add)
 	} else if len(old) == 0 && h.start > 0 {
 		add = unnumbered(add, h.start)
@@ -150,16 +108,12 @@ func blockHunk(search, replace []line) hunk {
 	return h
 }
 
-// withoutNumbers strips the line numbers from new lines if the old ones are numbered.
-// Lines that are new may lack a number.
+// withoutNumbers strips the line numbers from new lines. Lines that are new may lack one.
 func withoutNumbers(add []string) []string {
-	if _, bare, ok := stripNumbers(add); ok {
-		return bare
-	}
 	out := slices.Clone(add)
 	for i, s := range add {
-		if _, rest, ok := cutNumber(s); ok {
-			out[i] = rest
+		if _, sign, rest := cutNumber(s); sign == "|" {
+			out[i] = strings.TrimPrefix(rest, " ")
 		}
 	}
 	return out
@@ -167,7 +121,7 @@ func withoutNumbers(add []string) []string {
 
 // unnumbered strips the line numbers from new lines if they count up from line from.
 func unnumbered(lines []string, from int) []string {
-	if first, bare, ok := stripNumbers(lines); ok && first == from {
+	if first, sign, bare := stripNumbers(lines, "|"); sign != "" && first == from {
 		return bare
 	}
 	return lines
@@ -212,41 +166,43 @@ func unescape(lines []line) (out []string, cr bool) {
 // hunkLines turns two texts into the lines of a hunk. Lines in both are context.
 func hunkLines(old, add []string, cr bool) []hunkLine {
 	var out []hunkLine
-	put := func(op byte, lines []string) {
-		for _, s := range lines {
+	put := func(op byte, texts []string) {
+		for _, s := range texts {
 			out = append(out, hunkLine{op: op, text: s, cr: cr})
 		}
 	}
-	for _, r := range compareLines(old, add) {
-		put(r.op, r.of(old, add))
+	at := 0
+	for _, s := range lines.Compare(old, add) {
+		put(' ', old[at:s.A])
+		put('-', old[s.A:s.AEnd])
+		put('+', add[s.B:s.BEnd])
+		at = s.AEnd
 	}
+	put(' ', old[at:])
 	return out
 }
 
+// label matches the marks and words before the name of a file.
+var label = pattern.Lazy(`^(?:[#*\s]|//|[Ff]ile:|[Pp]ath:)+`)
+
 // nameBefore returns the file path from the lines before a block, or "".
 func nameBefore(lines []line, i int) string {
-	for back := 1; back <= 3 && i-back >= 0; back++ {
+	for back := 1; back <= min(3, i); back++ {
 		s := strings.TrimSpace(lines[i-back].text)
-		if s == "" || isReplaceMarker(s) {
-			if s != "" {
+		info, fence := strings.CutPrefix(s, "```")
+		_, name, _ := strings.Cut(strings.TrimSpace(info), " ")
+		switch {
+		case isReplaceMarker(s):
+			return ""
+		case !fence && s != "":
+			name = strings.Trim(label().ReplaceAllString(s, ""), "`*:<> \"'")
+			if !looksLikePath(name) {
 				return ""
 			}
-			continue
+			return name
+		case looksLikePath(name):
+			return name
 		}
-		if rest, ok := strings.CutPrefix(s, "```"); ok {
-			if _, p, two := strings.Cut(strings.TrimSpace(rest), " "); two && looksLikePath(p) {
-				return p
-			}
-			continue
-		}
-		for _, p := range [...]string{"#", "*", "File:", "file:", "Path:", "path:", "//"} {
-			s = strings.TrimSpace(strings.TrimPrefix(s, p))
-		}
-		s = strings.Trim(s, "`*:<> \"'")
-		if looksLikePath(s) {
-			return s
-		}
-		return ""
 	}
 	return ""
 }

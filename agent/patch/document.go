@@ -90,12 +90,8 @@ func (d *document) splice(from, to int, add []line, exact bool) {
 		add[0].text, d.bom = strings.TrimPrefix(add[0].text, byteOrderMark), byteOrderMark
 	}
 	end := to == len(d.lines)
-	for l := range d.keys {
-		if d.keys[l] != nil {
-			d.keys[l] = replaceSlice(d.keys[l], from, to, keysOf(add, l))
-		}
-	}
-	d.lines = replaceSlice(d.lines, from, to, add)
+	d.keys = [levels][]string{}
+	d.lines = slices.Replace(d.lines, from, to, add...)
 	n := len(d.lines)
 	for i := max(0, from-1); i < min(from+len(add), n-1); i++ {
 		if d.lines[i].eol == "" {
@@ -105,17 +101,6 @@ func (d *document) splice(from, to int, add []line, exact bool) {
 	if end && last && !exact && n > 0 {
 		d.lines[n-1].eol = ""
 	}
-}
-
-func replaceSlice[T any](s []T, from, to int, add []T) []T {
-	if len(add) == to-from {
-		copy(s[from:to], add)
-		return s
-	}
-	out := make([]T, 0, len(s)-(to-from)+len(add))
-	out = append(out, s[:from]...)
-	out = append(out, add...)
-	return append(out, s[to:]...)
 }
 
 // unmarked returns the hunk without byte order marks, since the document stores its
@@ -174,4 +159,45 @@ func trimEnds[T any](s []T, drop func(T) bool) (from, to int) {
 		to--
 	}
 	return from, to
+}
+
+// MatchForm returns content, the new text of a whole file, in the form of the text
+// that it replaces: byte order mark, line endings, final newline. If a final newline
+// is the only change, it is added.
+func MatchForm(before, content string) string {
+	if before == "" {
+		return content
+	}
+	if strings.HasPrefix(before, byteOrderMark) && !strings.HasPrefix(content, byteOrderMark) {
+		content = byteOrderMark + content
+	}
+	old := splitText(before)
+	if uniform(old, "\r\n") && !strings.Contains(content, "\r\n") {
+		content = strings.ReplaceAll(content, "\n", "\r\n")
+	} else if uniform(old, "\n") && allCRLF(content) {
+		content = strings.ReplaceAll(content, "\r\n", "\n")
+	}
+	switch ends := strings.HasSuffix(before, "\n"); {
+	case content == "" || !ends && strings.TrimRight(before, "\r\n") == strings.TrimRight(content, "\r\n"):
+	case ends && !strings.HasSuffix(content, "\n"):
+		content += commonEOL(old)
+	case !ends && strings.HasSuffix(content, "\n"):
+		content = strings.TrimSuffix(strings.TrimSuffix(content, "\n"), "\r")
+	}
+	return content
+}
+
+func uniform(lines []line, eol string) bool {
+	n := 0
+	for _, l := range lines {
+		if l.eol != "" && l.eol != eol {
+			return false
+		}
+		n += len(l.eol)
+	}
+	return n > 0
+}
+
+func allCRLF(s string) bool {
+	return strings.Contains(s, "\r\n") && strings.Count(s, "\n") == strings.Count(s, "\r\n")
 }

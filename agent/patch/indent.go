@@ -35,9 +35,9 @@ func (p *applier) adoptIndent(m match) (hunk, error) {
 	}
 	written, err := adopt(texts(p.doc.lines), lines)
 	if err != nil {
-		return h, fmt.Errorf(
-			"apply edit: %s fits at lines %d-%d only if white space and the form of quotes do not count: %w. The file has there\n%s",
-			h.describe(p.index, p.total),
+		return h, p.fault(
+			h,
+			"fits at lines %d-%d only if white space and the form of quotes do not count: %v. The file has there\n%s",
 			m.at+1,
 			at,
 			err,
@@ -51,65 +51,51 @@ func (p *applier) adoptIndent(m match) (hunk, error) {
 }
 
 // refine turns lines that a hunk both deletes and adds into context.
-func refine(lines []hunkLine) []hunkLine {
-	var out []hunkLine
-	var old, add []string
-	flush := func() {
-		out = append(out, hunkLines(old, add, false)...)
-		old, add = nil, nil
+func refine(lines []hunkLine) (out []hunkLine) {
+	if slices.ContainsFunc(lines, func(l hunkLine) bool { return l.noEOL }) {
+		return slices.Clone(lines)
 	}
-	for _, l := range lines {
-		switch {
-		case l.noEOL:
-			return slices.Clone(lines)
-		case l.op == '-' && len(add) > 0:
-			flush()
-			old = append(old, l.text)
-		case l.op == '-':
-			old = append(old, l.text)
-		case l.op == '+':
-			add = append(add, l.text)
-		default:
-			flush()
-			out = append(out, l)
+	from := 0
+	for i := range len(lines) + 1 {
+		if i < len(lines) && lines[i].op != ' ' {
+			continue
+		}
+		changed := hunk{lines: lines[from:i]}
+		out = append(out, hunkLines(changed.only("-"), changed.only("+"), false)...)
+		if from = i + 1; i < len(lines) {
+			out = append(out, lines[i])
 		}
 	}
-	flush()
 	return out
 }
 
 // adopt returns the text of each line, with added lines in the indentation of doc.
 func adopt(doc []string, lines []editLine) ([]string, error) {
 	w := newWriter(doc, lines)
-	out := make([]string, len(lines))
-	for i, l := range lines {
-		out[i] = l.text
-	}
 	partner := partners(lines)
-	if text, open := w.ambiguousLine(lines, partner); open {
-		return nil, unclear(text)
+	for _, check := range [...]func([]editLine, []int) (string, bool){w.ambiguousLine, w.lostFirstIndent} {
+		if text, open := check(lines, partner); open {
+			return nil, unclear(text)
+		}
 	}
-	if text, open := w.lostFirstIndent(lines, partner); open {
-		return nil, unclear(text)
-	}
-	k, first := 0, true
+	out := make([]string, len(lines))
+	first := true // no line has stayed so far
 	for i, l := range lines {
-		if l.op != '+' {
-			k++
-			first = first && l.op == '-'
-			continue
+		ok := true
+		if out[i] = l.text; l.op == '+' {
+			at := place{first: first}
+			lacks := func(n int, op byte) bool { return n < 0 || n >= len(lines) || lines[n].op != op }
+			if j := partner[i]; j >= 0 {
+				at.partner = &lines[j]
+			} else if !lacks(i-1, '-') && lacks(i-2, '-') && lacks(i+1, '+') && strings.TrimSpace(lines[i-1].text) != "" {
+				at.partner = &lines[i-1] // the only line that it replaces
+			}
+			out[i], ok = w.write(l.text, at)
 		}
-		at := place{partner: partner[i], first: first}
-		lacks := func(n int, op byte) bool { return n < 0 || n >= len(lines) || lines[n].op != op }
-		one := !lacks(i-1, '-') && lacks(i-2, '-') && lacks(i+1, '+')
-		if one && at.partner < 0 && strings.TrimSpace(lines[i-1].text) != "" {
-			at.partner, at.instead = k-1, true
-		}
-		var ok bool
-		if out[i], ok = w.write(l.text, at); !ok {
+		if !ok {
 			return nil, unclear(l.text)
 		}
-		first = false
+		first = first && l.op == '-'
 	}
 	return out, nil
 }
@@ -118,48 +104,42 @@ func unclear(text string) error {
 	return fmt.Errorf("it is not clear which of it the new line %q is to have", text)
 }
 
-// partners returns, for each line, the index among the old lines of the line that a
-// new line was derived from, or -1.
+// partners returns, for each line, the index of the deleted line that a new line was
+// derived from, or -1: the one most like it.
 func partners(lines []editLine) []int {
+	const maxApart = 200 // lines
 	out := make([]int, len(lines))
-	from, k := 0, 0 // range of old lines that a new one can derive from
+	from := 0 // first line that a new one can derive from
 	for i, l := range lines {
 		out[i] = -1
-		switch l.op {
-		case ' ':
-			k++
-			from = k
-			continue
-		case '-':
-			if i > 0 && lines[i-1].op == '+' {
-				from = k
-			}
-			k++
+		if l.op == ' ' {
+			from = i + 1
+		}
+		if l.op != '+' {
 			continue
 		}
-		best, next := 0.45, from
-		for j, n := i-1, k-1; j >= 0 && n >= from && i-j < 200; j-- {
-			if lines[j].op == '+' {
-				continue
+		best := 0.45
+		for j := max(from, i-maxApart); j < i && lines[j].op == '-'; j++ {
+			if now := likeness(lines[j].text, l.text); now > best {
+				best, out[i] = now, j
 			}
-			if now := likeness(lines[j].text, l.text); now >= best {
-				best, out[i], next = now, n, n+1
-			}
-			n--
 		}
-		from = next
+		if out[i] >= 0 {
+			from = out[i] + 1
+		}
 	}
 	return out
 }
 
 // likeness returns the share of words that two lines have in common, from 0 to 1.
 func likeness(a, b string) float64 {
+	notInWord := func(r rune) bool { return r != '_' && r != '$' && !unicode.IsLetter(r) && !unicode.IsDigit(r) }
 	has, n, both := map[string]int{}, 0, 0
-	for _, s := range strings.FieldsFunc(a, notInName) {
+	for _, s := range strings.FieldsFunc(a, notInWord) {
 		has[s] += len(s)
 		n += len(s)
 	}
-	for _, s := range strings.FieldsFunc(b, notInName) {
+	for _, s := range strings.FieldsFunc(b, notInWord) {
 		n += len(s)
 		if has[s] >= len(s) {
 			has[s] -= len(s)
@@ -169,62 +149,66 @@ func likeness(a, b string) float64 {
 	return float64(both) / float64(max(n, 1))
 }
 
-// place is the position of a new line. partner is the old line that it derives from,
-// or -1. first is set if it precedes all lines that stay.
+// place is the position of a new line.
 type place struct {
-	partner int
-	first   bool
-	instead bool // not similar to its partner, but its only replacement
+	partner *editLine // the line that it derives from, or nil
+	first   bool      // it precedes all lines that stay
+}
+
+// pair is a part of an old line, as it is in the edit and in the file.
+type pair struct{ edit, file string }
+
+// counterparts returns the distinct texts of the file for those of the edit that match.
+func counterparts(old []pair, match func(edit string) bool) (out []string) {
+	for _, p := range old {
+		if match(p.edit) && !slices.Contains(out, p.file) {
+			out = append(out, p.file)
+		}
+	}
+	return out
 }
 
 // writer writes the new lines of an edit with the file's indentation.
 type writer struct {
-	styles
-	old, file     []string
-	tails, blanks map[string][]string // white space at line ends and in blank lines: the edit's → the file's
-	forTabs       bool                // the edit has spaces for tabs
-	forSpaces     bool
-	gaps          bool // white space within lines differs
-	plain         bool // the edit has typographic quotes or entities for plain characters
-	signs         bool // the file has typographic quotes or entities for plain characters
-	hidden        bool // lines have invisible characters
-	innerTabs     bool
+	lines, blanks        []pair // the old lines, and those of them without text
+	pairs, bodies, tails []pair // indentation, text and final white space of the old lines with text
+	unit                 string // one step of the file, "" if unknown
+	step                 int    // smallest step between lines of the edit, in bytes
+	forTabs, forSpaces   bool   // the edit has spaces for tabs, or tabs for spaces
+	gaps                 bool   // white space within lines differs
+	plain, signs, hidden bool   // typographic quotes and entities of the edit alone, of the file; invisible characters
+	innerTabs            bool
 }
 
 // newWriter returns a writer that has learned from the old lines of an edit of doc.
 func newWriter(doc []string, lines []editLine) *writer {
-	w := &writer{tails: map[string][]string{}, blanks: map[string][]string{}}
-	w.unit = unitOf(doc)
-	w.innerTabs = slices.ContainsFunc(
-		doc,
-		func(l string) bool { return strings.Contains(strings.TrimLeft(l, " \t"), "\t") },
-	)
+	w := &writer{unit: unitOf(doc)}
+	w.innerTabs = slices.ContainsFunc(doc, func(l string) bool { return strings.Contains(strings.TrimLeft(l, " \t"), "\t") })
+	before := -1 // depth of the edit's previous line
 	for _, l := range lines {
 		blank := strings.TrimSpace(l.text) == ""
-		if !blank {
-			w.record(indentOf(l.text))
+		if depth := len(indentOf(l.text)); !blank {
+			if d := max(depth, before) - min(depth, before); before >= 0 && d > 0 && (w.step == 0 || d < w.step) {
+				w.step = d
+			}
+			before = depth
 		}
 		if l.op == '+' {
 			continue
 		}
 		f := strings.TrimPrefix(l.file, byteOrderMark)
-		w.old, w.file = append(w.old, l.text), append(w.file, f)
+		w.lines = append(w.lines, pair{l.text, f})
 		if blank {
-			learn(w.blanks, l.text, f)
+			w.blanks = append(w.blanks, pair{l.text, f})
 			continue
 		}
 		w.pairs = append(w.pairs, pair{indentOf(l.text), indentOf(f)})
+		w.bodies = append(w.bodies, pair{bodyOf(l.text), bodyOf(f)})
+		w.tails = append(w.tails, pair{tailOf(l.text), tailOf(f)})
 		w.note(indentOf(l.text), indentOf(f))
-		learn(w.tails, tailOf(l.text), tailOf(f))
 		w.compare(bodyOf(l.text), bodyOf(f))
 	}
 	return w
-}
-
-func learn(m map[string][]string, is, was string) {
-	if !slices.Contains(m[is], was) {
-		m[is] = append(m[is], was)
-	}
 }
 
 func tailOf(s string) string { return s[len(strings.TrimRight(s, " \t")):] }
@@ -236,10 +220,6 @@ func (w *writer) note(is, was string) {
 	w.forTabs = w.forTabs || !strings.Contains(is, "\t") && is != "" && strings.Contains(was, "\t")
 	w.forSpaces = w.forSpaces || strings.Contains(is, "\t") && len(was) > 1 && !strings.Contains(was, "\t")
 }
-
-// other reports whether the edit has spaces for the file's tabs, or tabs for its
-// spaces.
-func (w *writer) other() bool { return w.forTabs || w.forSpaces }
 
 // compare records the differences between the bodies of an edit line and a file line.
 func (w *writer) compare(is, was string) {
@@ -272,124 +252,83 @@ func typeset(s string) bool {
 // write returns a new line in the file's style. It returns false if that is not
 // certain.
 func (w *writer) write(s string, at place) (string, bool) {
-	if slices.Equal(w.old, w.file) {
+	if !slices.ContainsFunc(w.lines, func(p pair) bool { return p.edit != p.file }) {
 		return s, true
 	}
 	if strings.TrimSpace(s) == "" {
-		return fileTail(w.blanks, s, 2)
+		return ending(s, w.blanks)
 	}
-	if moved, ok := w.movedLine(s, exactly); ok && at.partner < 0 {
-		return moved, true
+	same := func(edit string) bool { return edit == s }
+	if at.first && indentOf(s) == "" {
+		same = func(edit string) bool { return collapse(edit) == collapse(s) }
 	}
-	if moved, ok := w.movedLine(s, spacing); ok && at.first && indentOf(s) == "" {
-		return moved, true
+	if moved := counterparts(w.lines, same); len(moved) == 1 && !w.flat() && (at.partner == nil || at.first && indentOf(s) == "") {
+		return moved[0], true
 	}
 	in, ok := w.indent(indentOf(s), at)
-	if !ok {
-		return "", false
-	}
-	body, ok := w.body(bodyOf(s), at)
-	if !ok {
-		return "", false
-	}
-	tail, ok := w.tail(s, at)
-	return in + body + tail, ok
-}
-
-// movedLine returns the file's version of a new line that equals an old line elsewhere.
-func (w *writer) movedLine(s string, level int) (line string, ok bool) {
-	for i, old := range w.old {
-		if normal(old, level) != normal(s, level) {
-			continue
-		}
-		if ok && w.file[i] != line {
-			return "", false
-		}
-		line, ok = w.file[i], true
-	}
-	return line, ok && !w.flat()
+	body, certain := w.body(bodyOf(s), at)
+	tail, sure := w.tail(s, at)
+	return in + body + tail, ok && certain && sure
 }
 
 // indent returns the file's indentation for an indentation of the edit. If all old
 // lines lost theirs, either the whole edit is less deep or only its first line is.
 // That cannot be determined, so it returns false.
 func (w *writer) indent(in string, at place) (string, bool) {
-	if at.partner >= 0 && in == indentOf(w.old[at.partner]) {
-		return indentOf(w.file[at.partner]), true
+	if at.partner != nil && in == indentOf(at.partner.text) {
+		return indentOf(at.partner.file), true
 	}
 	all := w.pairs
 	bare := !slices.ContainsFunc(all, func(p pair) bool { return p.edit != "" || p.file != all[0].file })
 	if bare && len(all) > 0 && all[0].file != "" && strings.HasPrefix(in, all[0].file) {
 		return "", false
 	}
-	return w.translate(in, at.first, w.other())
+	return w.translate(in, at.first)
 }
 
 // body returns the text of a new line without surrounding white space. The text of an
 // old line becomes the file's; any other text must be certain as it is.
 func (w *writer) body(s string, at place) (string, bool) {
-	was, found := "", false
-	for i, old := range w.old {
-		if bodyOf(old) == s {
-			if found && bodyOf(w.file[i]) != was {
-				return "", false
-			}
-			was, found = bodyOf(w.file[i]), true
-		}
-	}
-	if found {
-		return was, true
+	if was := counterparts(w.bodies, func(edit string) bool { return edit == s }); len(was) > 0 {
+		return was[0], len(was) == 1
 	}
 	var own []string // white space inherited from its old line
-	if at.partner >= 0 && !w.gaps {
-		own = spacesIn(bodyOf(w.old[at.partner]))
+	if at.partner != nil && !w.gaps {
+		own = spacesIn(bodyOf(at.partner.text))
 	}
-	wide := slices.ContainsFunc(spacesIn(s), func(gap string) bool {
+	gaps := spacesIn(s)
+	wide := slices.ContainsFunc(gaps, func(gap string) bool {
 		return !slices.Contains(own, gap) &&
 			(len(gap) > 1 && w.forTabs && w.innerTabs || strings.Contains(gap, "\t") && w.forSpaces)
 	})
-	spaced := wide || w.gaps && len(spacesIn(s)) > 0
 	signed := w.plain && typeset(s) || w.signs && strings.ContainsAny(s, "'\"-&<>")
-	return s, !spaced && !signed && !w.hidden
+	return s, !wide && !signed && !w.hidden && (!w.gaps || len(gaps) == 0)
 }
 
 // tail returns the trailing white space of a new line.
 func (w *writer) tail(s string, at place) (string, bool) {
-	is, o, f := tailOf(s), "", ""
-	if at.partner >= 0 {
-		old := w.old[at.partner]
-		o, f = tailOf(old), tailOf(w.file[at.partner])
-		tab := strings.Contains(f, "\t") && o != f
+	is := tailOf(s)
+	if at.partner != nil {
+		old, was := at.partner.text, tailOf(at.partner.file)
+		added := bodyOf(s) != bodyOf(old) && strings.HasPrefix(bodyOf(s), bodyOf(old))
 		switch {
-		case tab && bodyOf(s) != bodyOf(old) && strings.HasPrefix(bodyOf(s), bodyOf(old)):
-			return "", false // ambiguous: the addition may come before or after the tab
-		case is == o:
-			return f, true
+		case added && strings.Contains(was, "\t") && tailOf(old) != was:
+			return "", false // the addition may come before or after the tab
+		case is == tailOf(old):
+			return was, true
 		}
 	}
-	out, ok := fileTail(w.tails, is, len(w.pairs))
-	return out, ok && (is != "" || out == "" || len(w.tails[""]) == 0) // false: the line may need trailing white space
+	out, ok := ending(is, w.tails)
+	return out, ok && (is != "" || out == "") // the line may need trailing white space
 }
 
-// fileTail returns the file's counterpart of trailing white space in an edit, if
-// enough lines give evidence.
-func fileTail(tails map[string][]string, is string, lines int) (string, bool) {
-	was := tails[is]
-	if len(was) == 1 && (is != "" || lines > 1) {
+// ending returns the file's counterpart of white space at the end of a line, if the old
+// lines have one, or if it is none and the file has none either.
+func ending(is string, old []pair) (string, bool) {
+	if was := counterparts(old, func(edit string) bool { return edit == is }); len(was) == 1 {
 		return was[0], true
 	}
-	for edit, file := range tails {
-		for _, f := range file {
-			switch {
-			case f == edit:
-			case len(f) > 1 || f == "\t":
-				return "", false
-			case len(was) == 0 && f == "":
-				is = strings.TrimSuffix(is, edit) // the edit has it after every line
-			}
-		}
-	}
-	return is, true
+	return is, !slices.ContainsFunc(old, func(p pair) bool { return p.edit != p.file && is+p.file != "" })
 }
 
 // ambiguousLine returns a new line that has several possible meanings, in an edit without
@@ -444,41 +383,18 @@ func (w *writer) lostFirstIndent(lines []editLine, partner []int) (text string, 
 	return l.text, bracket(l.text) && indentOf(l.text) == "" && (l.op == ' ' || partner[first] != 0)
 }
 
-// pair is the indentation of a line in the edit and in the file.
-type pair struct{ edit, file string }
-
-// styles are the indentations of an edit and of the file, learned from the old lines.
-type styles struct {
-	pairs  []pair // of the old lines that are not blank
-	unit   string // one step of the file, if the pairs have spaces
-	before string // indentation of the edit's previous line
-	seen   bool
-	step   int // smallest step between lines of the edit, in bytes
-}
-
-// record records the indentation of a line of the edit.
-func (s *styles) record(in string) {
-	if d := max(len(in), len(s.before)) - min(len(in), len(s.before)); s.seen && d > 0 && (s.step == 0 || d < s.step) {
-		s.step = d
-	}
-	s.before, s.seen = in, true
-}
-
-// translate turns an indentation of the edit into one of the file. other means that
-// the edit has spaces for tabs, or tabs for spaces, elsewhere.
-func (s *styles) translate(in string, first, other bool) (string, bool) {
-	all := s.pairs
+// translate turns an indentation of the edit into one of the file.
+func (w *writer) translate(in string, first bool) (string, bool) {
+	all := w.pairs
 	if lostOnlyFirst(all) { // models often drop the leading white space of the whole text
 		if first && in == "" {
 			return all[0].file, true
 		}
 		all = all[1:]
 	}
-	if out, ok := s.solve(in, all); ok {
-		seen := slices.ContainsFunc(all, func(p pair) bool { return p.edit == in })
-		return out, seen || !other || out != in || len(in) < 2 && in != "\t"
-	}
-	return "", false
+	out, ok := w.solve(in, all)
+	seen := slices.ContainsFunc(all, func(p pair) bool { return p.edit == in })
+	return out, ok && (seen || !w.forTabs && !w.forSpaces || out != in || len(in) < 2 && in != "\t")
 }
 
 // lostOnlyFirst reports whether only the first line lacks its indentation.
@@ -489,45 +405,44 @@ func lostOnlyFirst(all []pair) bool {
 }
 
 // flat reports whether the edit has no indentation at all and the file has several.
-func (s *styles) flat() bool {
-	all := s.pairs
+func (w *writer) flat() bool {
+	all := w.pairs
 	return !slices.ContainsFunc(all, func(p pair) bool { return p.edit != "" }) &&
 		slices.ContainsFunc(all, func(p pair) bool { return p.file != all[0].file })
 }
 
 // solve returns the file's indentation for one of the edit, by a rule that fits all
 // pairs. ok is false if no rule fits or several do.
-func (s *styles) solve(in string, pairs []pair) (out string, ok bool) {
-	found := false
+func (w *writer) solve(in string, pairs []pair) (out string, ok bool) {
+	differ := false
 	for _, p := range pairs {
 		for _, q := range pairs {
 			if (p.edit == q.edit) != (p.file == q.file) {
 				return "", false
 			}
 		}
-		if p.edit == in {
-			out, found = p.file, true
-		}
+		differ = differ || p.edit != p.file
 	}
-	if found || !slices.ContainsFunc(pairs, func(p pair) bool { return p.edit != p.file }) {
-		return or(found, out, in), true
+	if was := counterparts(pairs, func(edit string) bool { return edit == in }); len(was) > 0 {
+		return was[0], true
 	}
-	if mixed(pairs) {
-		return "", false
+	if !differ {
+		return in, true
 	}
 	if shallower(in, pairs) {
 		return "", false
 	}
-	moved, isMoved := shiftedIndent(in, pairs)
-	scaled, isScaled := s.scaled(in, pairs)
-	if isMoved == isScaled && moved != scaled || !isMoved && !isScaled {
+	moved, isMoved := shifted(in, pairs)
+	scaled, isScaled := w.scaled(in, pairs)
+	unit := len(w.stepOf(pairs))
+	switch {
+	case isMoved && isScaled && moved != scaled:
 		return "", false
+	case !isMoved:
+		return scaled, isScaled
 	}
-	if unit := len(s.stepOf(pairs)); isMoved && unit > 1 &&
-		!slices.ContainsFunc(pairs, func(p pair) bool { return (len(in)-len(p.edit))%unit == 0 }) {
-		return "", false // off by a part of a step
-	}
-	return or(isMoved, moved, scaled), true
+	whole := func(p pair) bool { return unit < 2 || (len(in)-len(p.edit))%unit == 0 }
+	return moved, slices.ContainsFunc(pairs, whole) // false: off by a part of a step
 }
 
 // shallower reports whether an indentation is less than that of every line of the
@@ -540,52 +455,30 @@ func shallower(in string, pairs []pair) bool {
 	})
 }
 
-// mixed reports whether the file indents some lines by tabs and others by spaces.
-func mixed(pairs []pair) bool {
-	has := func(c string) bool {
-		return slices.ContainsFunc(pairs, func(p pair) bool { return strings.HasPrefix(p.file, c) })
-	}
-	return has("\t") && has(" ")
-}
-
-func or(first bool, a, b string) string {
-	if first {
-		return a
-	}
-	return b
-}
-
-// shiftedIndent adds the prefix common to all lines of the file, or removes the one common to
+// shifted adds the prefix common to all lines of the file, or removes the one common to
 // all lines of the edit.
-func shiftedIndent(in string, pairs []pair) (string, bool) {
-	less := func(p pair) bool { return len(p.edit) <= len(in) }
-	if more, ok := constant(pairs, func(p pair) (string, bool) { return strings.CutSuffix(p.file, p.edit) }); ok {
-		return more + in, slices.ContainsFunc(pairs, less)
+func shifted(in string, pairs []pair) (string, bool) {
+	more, less := strings.TrimSuffix(pairs[0].file, pairs[0].edit), strings.TrimSuffix(pairs[0].edit, pairs[0].file)
+	added, removed, above := true, true, false
+	for _, p := range pairs {
+		added = added && p.file == more+p.edit
+		removed = removed && p.edit == less+p.file
+		above = above || len(p.edit) <= len(in)
 	}
-	if less, ok := constant(pairs, func(p pair) (string, bool) { return strings.CutSuffix(p.edit, p.file) }); ok {
+	switch {
+	case added:
+		return more + in, above
+	case removed:
 		return strings.CutPrefix(in, less)
 	}
 	return "", false
 }
 
-// constant returns the result of f if it is the same for all pairs.
-func constant(pairs []pair, f func(pair) (string, bool)) (string, bool) {
-	all := ""
-	for i, p := range pairs {
-		s, ok := f(p)
-		if !ok || i > 0 && s != all {
-			return "", false
-		}
-		all = s
-	}
-	return all, len(pairs) > 0
-}
-
 // scaled counts an indentation in steps of the edit and writes the same number of the
 // file's steps, plus the constant difference in depth.
-func (s *styles) scaled(in string, pairs []pair) (string, bool) {
-	to := s.stepOf(pairs)
-	from := strings.Repeat(" ", s.step)
+func (w *writer) scaled(in string, pairs []pair) (string, bool) {
+	to := w.stepOf(pairs)
+	from := strings.Repeat(" ", w.step)
 	for _, p := range append(slices.Clone(pairs), pair{edit: in}) {
 		if strings.Contains(p.edit, "\t") {
 			from = "\t"
@@ -613,37 +506,39 @@ func (s *styles) scaled(in string, pairs []pair) (string, bool) {
 }
 
 // stepOf returns one indentation step of the file, "" if unknown.
-func (s *styles) stepOf(pairs []pair) string {
+func (w *writer) stepOf(pairs []pair) string {
 	if slices.ContainsFunc(pairs, func(p pair) bool { return strings.Contains(p.file, "\t") }) {
 		return "\t"
 	}
-	if s.unit == "\t" && slices.ContainsFunc(pairs, func(p pair) bool { return p.file != "" }) {
+	if w.unit == "\t" && slices.ContainsFunc(pairs, func(p pair) bool { return p.file != "" }) {
 		return "" // spaces, in a file with tabs
 	}
-	return s.unit
+	return w.unit
 }
 
 // unitOf returns the most frequent indentation step of a document.
 func unitOf(doc []string) string {
-	tabs, last := 0, 0
-	steps := map[int]int{}
+	const maxStep = 16
+	tabs, spaces, last := 0, 0, 0
+	var steps [maxStep + 1]int
 	for _, l := range doc {
 		in := indentOf(l)
-		switch {
-		case len(in) == len(l):
-		case strings.HasPrefix(in, "\t"):
-			tabs, last = tabs+1, 0
-		default:
-			if len(in) > last {
-				steps[len(in)-last]++
-			}
-			last = len(in)
+		if len(in) == len(l) {
+			continue
 		}
+		depth := len(in)
+		if strings.HasPrefix(in, "\t") {
+			tabs, depth = tabs+1, 0
+		}
+		if d := depth - last; d > 0 && d <= maxStep {
+			steps[d]++
+			spaces++
+		}
+		last = depth
 	}
-	best, spaces := 0, 0
+	best := 0
 	for n, times := range steps {
-		spaces += times
-		if best == 0 || times > steps[best] || times == steps[best] && n < best {
+		if times > steps[best] {
 			best = n
 		}
 	}

@@ -1,7 +1,6 @@
 package patch
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"unicode"
@@ -63,17 +62,21 @@ func blank(lines []string) bool {
 
 func (p *applier) apply(h hunk) error {
 	h = p.unmarked(h)
-	if h.numbered != nil && len(p.doc.find(h.numbered.old(), trailing)) > 0 {
-		h = *h.numbered // the numbers are part of the file
-	}
 	if blank(h.old()) {
 		done, err := p.insert(h)
 		if done || err != nil {
 			return err
 		}
 	}
-	if len(h.splits) > 0 {
-		return p.applySplit(h)
+	divided := len(h.splits) > 0
+	for _, reading := range h.splits {
+		if len(p.doc.find(reading.old(), spacing)) > 0 {
+			h = reading // keep the longest search text that is in the file
+		}
+	}
+	if divided && dividers(h.fresh()) > dividers(h.old()) {
+		return p.fault(h, "has a second =======; which one divides it? Send one block for each change; "+
+			"where the text itself has such a line, write \\======= for it")
 	}
 	if err := p.checkDefinitions(h); err != nil {
 		return err
@@ -91,32 +94,6 @@ func (p *applier) apply(h hunk) error {
 		}
 	}
 	return p.mismatch(h)
-}
-
-// applySplit tries all readings of a block whose content has a line that looks like
-// the divider. The file decides: a divider-like line in a search text that the file
-// has is content.
-func (p *applier) applySplit(h hunk) error {
-	var found *match
-	for _, reading := range h.splits {
-		m, err := p.locate(reading)
-		if err != nil {
-			return err
-		}
-		if m != nil {
-			found = m // keep the longest search text that is in the file
-		}
-	}
-	if found == nil {
-		return p.mismatch(h)
-	}
-	if n := dividers(found.hunk.fresh()); n > dividers(found.hunk.old()) {
-		return fmt.Errorf(
-			"apply edit: %s has a second =======; which one divides it? Send one block for each change; where the text itself has such a line, write \\======= for it",
-			h.describe(p.index, p.total),
-		)
-	}
-	return p.applyMatch(*found)
 }
 
 // dividers counts the lines that look like a block divider.
@@ -160,19 +137,10 @@ func (p *applier) insert(h hunk) (done bool, err error) {
 		if h.block {
 			hint = "put the text that is to be replaced between SEARCH and =======, or a :start_line:"
 		}
-		return true, fmt.Errorf(
-			"apply edit: %s does not say where it belongs: it has no text of the file in it; %s",
-			h.describe(p.index, p.total),
-			hint,
-		)
+		return true, p.fault(h, "does not say where it belongs: it has no text of the file in it; %s", hint)
 	}
 	if at > n {
-		return true, fmt.Errorf(
-			"apply edit: %s is for line %d, but the file has %d lines",
-			h.describe(p.index, p.total),
-			h.start,
-			n,
-		)
+		return true, p.fault(h, "is for line %d, but the file has %d lines", h.start, n)
 	}
 	p.put(h, at, at, false)
 	return true, nil
@@ -197,7 +165,7 @@ func (p *applier) locate(h hunk) (*match, error) {
 	}
 	for _, v := range h.lessContext() {
 		if m, err := p.try(v); m != nil || err != nil {
-			if m != nil && (p.doc.contextElsewhere(*m) || p.doc.hasRival(*m, p.expected(m.hunk))) {
+			if m != nil && p.doc.hasRival(*m, p.expected(m.hunk)) {
 				return nil, nil
 			}
 			return m, err
@@ -230,9 +198,7 @@ func (p *applier) try(h hunk) (*match, error) {
 		return nil, nil
 	}
 	for level := range levels {
-		starts := slices.DeleteFunc(p.doc.find(old, level), func(at int) bool {
-			return !within(scopes, at) || level >= spacing && !p.doc.evenlyIndented(h, at)
-		})
+		starts := slices.DeleteFunc(p.doc.find(old, level), func(at int) bool { return !within(scopes, at) })
 		if len(starts) == 0 {
 			continue
 		}
@@ -257,12 +223,7 @@ func (p *applier) expected(h hunk) int {
 // between them.
 func (p *applier) choose(h hunk, starts []int) (int, error) {
 	if !h.block {
-		var later []int
-		for _, at := range starts {
-			if at >= p.after {
-				later = append(later, at)
-			}
-		}
+		later := slices.DeleteFunc(slices.Clone(starts), func(at int) bool { return at < p.after })
 		if want := p.expected(h); want >= 0 && want < p.after && len(later) > 0 && len(later) < len(starts) {
 			return 0, p.ambiguous(h, starts) // its line number puts it before the last hunk, its order after it
 		}
@@ -274,17 +235,9 @@ func (p *applier) choose(h hunk, starts []int) (int, error) {
 		return starts[0], p.checkOnce(h)
 	}
 	if want := p.expected(h); want >= 0 && !h.fewer {
-		best, second := -1, -1
-		for _, at := range starts {
-			switch d := distance(at, want); {
-			case best < 0 || d < distance(best, want):
-				best, second = at, best
-			case second < 0 || d < distance(second, want):
-				second = at
-			}
-		}
-		if distance(best, want)*2 <= distance(second, want) {
-			return best, nil
+		near := slices.SortedFunc(slices.Values(starts), func(a, b int) int { return distance(a, want) - distance(b, want) })
+		if distance(near[0], want)*2 <= distance(near[1], want) {
+			return near[0], nil
 		}
 	}
 	return 0, p.ambiguous(h, starts)
@@ -312,82 +265,49 @@ func distance(a, b int) int {
 }
 
 // variants returns the possible readings of a hunk with uncertain edges, the one with
-// the most lines first.
+// the most lines first: without the blank lines that both sides of a block have at its
+// edges, without lines at the end that lack the first column.
 func (h hunk) variants() []hunk {
-	out := []hunk{h}
-	n := len(h.lines)
+	blank := func(l hunkLine) bool { return l.op != '+' && strings.TrimSpace(l.text) == "" }
+	raw := func(l hunkLine) bool { return l.raw }
+	uncertain := []func(l hunkLine) bool{func(l hunkLine) bool { return raw(l) && blank(l) }, raw}
 	if h.block {
-		if v, ok := h.trimBlank(); ok {
-			out = append(out, v)
-		}
-		return out
+		uncertain = []func(l hunkLine) bool{blank}
 	}
-	blanks := n
-	for blanks > 0 && h.lines[blanks-1].raw && strings.TrimSpace(h.lines[blanks-1].text) == "" {
-		blanks--
-	}
-	raws := n
-	for raws > 0 && h.lines[raws-1].raw {
-		raws--
-	}
-	for _, k := range [...]int{blanks, raws} {
-		if k > 0 && k < len(out[len(out)-1].lines) {
-			v := h
-			v.lines = h.lines[:k:k]
-			out = append(out, v)
+	out := []hunk{h}
+	for _, drop := range uncertain {
+		if from, to := trimEnds(h.lines, drop); from < to && to-from < len(out[len(out)-1].lines) {
+			out = append(out, h.part(from, to))
 		}
 	}
 	return out
 }
 
-// trimBlank drops the blank lines that both sides of a block have at its edges.
-func (h hunk) trimBlank() (hunk, bool) {
-	from, to := trimEnds(h.lines, func(l hunkLine) bool { return l.op != '+' && strings.TrimSpace(l.text) == "" })
-	if from == 0 && to == len(h.lines) {
-		return h, false
+// part returns the hunk with lines [from, to) alone.
+func (h hunk) part(from, to int) hunk {
+	h.lines = h.lines[from:to:to]
+	if h.start > 0 {
+		h.start += from
 	}
-	v := h
-	v.lines = h.lines[from:to:to]
-	if v.start > 0 {
-		v.start += from
-	}
-	return v, true
+	return h
 }
 
 // lessContext returns variants of the hunk with ever fewer context lines at its
 // edges.
-func (h hunk) lessContext() []hunk {
+func (h hunk) lessContext() (out []hunk) {
 	for n := len(h.lines); n > 0 && h.lines[n-1].raw; n-- {
 		h.lines = h.lines[:n-1]
 	}
-	lead, trail := 0, 0
-	for lead < len(h.lines) && h.lines[lead].op == ' ' {
-		lead++
-	}
-	for trail < len(h.lines)-lead && h.lines[len(h.lines)-1-trail].op == ' ' {
-		trail++
-	}
-	var out []hunk
-	add := func(head, tail int) {
-		if v, ok := h.withoutContext(head, tail); ok {
-			out = append(out, v)
-		}
-	}
+	context := func(l hunkLine) bool { return l.op == ' ' }
+	lead, end := trimEnds(h.lines, context)
+	trail := len(h.lines) - end
 	for k := 1; k <= min(maxLeftOut, max(lead, trail)); k++ {
-		if k <= trail {
-			add(0, k)
+		head, tail := min(k, lead), min(k, trail)
+		for _, n := range [...][2]int{{0, tail}, {head, 0}, {head, tail}} {
+			if v, ok := h.withoutContext(n[0], n[1]); ok {
+				out = append(out, v)
+			}
 		}
-		if k <= lead {
-			add(k, 0)
-		}
-		if lead > 0 && trail > 0 {
-			add(min(k, lead), min(k, trail))
-		}
-	}
-	if lead > 0 && trail > 0 {
-		add(lead, 0)
-		add(0, trail)
-		add(lead, trail)
 	}
 	return out
 }
@@ -401,23 +321,19 @@ const maxLeftOut = 10
 // enclosing definition is named. Otherwise a common line in another function would
 // match.
 func (h hunk) withoutContext(head, tail int) (v hunk, ok bool) {
-	v = h
-	v.lines = h.lines[head : len(h.lines)-tail]
-	if v.start > 0 {
-		v.start += head
-	}
+	v = h.part(head, len(h.lines)-tail)
 	v.fewer, v.left = true, nil
 	named := false
 	for i := max(0, head-maxLeftOut); i < head; i++ {
 		l := h.lines[i]
 		v.left = append(v.left, leftOut{l.text, i - head})
-		if definitionWords(l.text, false) != nil {
+		if defined(l.text, false) != "" {
 			named, v.section, v.left = true, l.text, nil // identifies the place regardless of the lines above
 		}
 	}
 	old := v.old()
 	for i, l := range h.lines[len(h.lines)-tail:] {
-		if definitionWords(l.text, false) != nil {
+		if defined(l.text, false) != "" {
 			return v, false
 		}
 		if i < maxLeftOut {
@@ -449,7 +365,6 @@ func (p *applier) applyParts(h hunk) (bool, error) {
 		return false, nil
 	}
 	for _, part := range parts {
-		part.start = 0
 		m, err := p.locate(part)
 		if m == nil || err != nil || m.at < p.after {
 			return false, nil
@@ -469,8 +384,8 @@ func (h hunk) parts() []hunk {
 		if i < len(h.lines) && (h.lines[i].op != ' ' || !isEllipsis(h.lines[i].text)) {
 			continue
 		}
-		part := h
-		part.lines = h.lines[from:i:i]
+		part := h.part(from, i)
+		part.start = 0
 		if slices.ContainsFunc(part.lines, func(l hunkLine) bool { return l.op != ' ' }) {
 			out = append(out, part)
 		}
@@ -479,62 +394,42 @@ func (h hunk) parts() []hunk {
 	return out
 }
 
-// keysOf returns the normal forms of lines at a level.
-func keysOf(lines []line, level int) []string {
-	out := make([]string, len(lines))
-	for i, l := range lines {
-		out[i] = normal(l.text, level)
-	}
-	return out
-}
-
 // keysAt returns the normal forms of the lines of d at a level, cached.
 func (d *document) keysAt(level int) []string {
 	if d.keys[level] == nil {
-		d.keys[level] = keysOf(d.lines, level)
+		d.keys[level] = make([]string, len(d.lines))
+		for i, l := range d.lines {
+			d.keys[level][i] = normal(l.text, level)
+		}
 	}
 	return d.keys[level]
 }
 
-// find returns every index at which want occurs in d, in linear time.
-func (d *document) find(want []string, level int) []int {
-	if len(want) == 0 || len(want) > len(d.lines) {
+// find returns every index at which want occurs in d, in linear time: by the table of the
+// Knuth-Morris-Pratt search, of want, a line that no text has, and the file.
+func (d *document) find(want []string, level int) (out []int) {
+	n := len(want)
+	if n == 0 || n > len(d.lines) {
 		return nil
 	}
-	pattern := make([]string, len(want))
-	for i, w := range want {
-		pattern[i] = normal(w, level)
+	all := make([]string, 0, n+1+len(d.lines))
+	for _, w := range want {
+		all = append(all, normal(w, level))
 	}
-	var out []int
-	back := failure(pattern)
-	k := 0
-	for i, t := range d.keysAt(level) {
-		for k > 0 && (k == len(pattern) || pattern[k] != t) {
+	all = append(append(all, "\n"), d.keysAt(level)...)
+	back := make([]int, len(all))
+	for i, k := 1, 0; i < len(all); i++ {
+		for k > 0 && all[i] != all[k] {
 			k = back[k-1]
 		}
-		if pattern[k] == t {
+		if all[i] == all[k] {
 			k++
 		}
-		if k == len(pattern) {
-			out = append(out, i-k+1)
+		if back[i] = k; k == n {
+			out = append(out, i-2*n)
 		}
 	}
 	return out
-}
-
-// failure returns the failure table of the Knuth-Morris-Pratt search.
-func failure(p []string) []int {
-	back := make([]int, len(p))
-	for i, k := 1, 0; i < len(p); i++ {
-		for k > 0 && p[i] != p[k] {
-			k = back[k-1]
-		}
-		if p[i] == p[k] {
-			k++
-		}
-		back[i] = k
-	}
-	return back
 }
 
 // at reports whether want occurs at index i.
@@ -551,28 +446,18 @@ func (d *document) at(i int, want []string, level int) bool {
 }
 
 // nearest returns the region of d most similar to want, for error messages: the one
-// with the most lines of want at the same offsets. n is 0 if nothing is similar.
-func (d *document) nearest(want []string) (from, n int) {
-	where := map[string][]int{}
-	for j, w := range want {
-		if k := collapse(w); k != "" && len(where[k]) < 8 {
-			where[k] = append(where[k], j)
-		}
-	}
-	votes := map[int]int{}
-	best, most := 0, 0
-	for i, k := range d.keysAt(spacing) {
-		for _, j := range where[k] {
-			at := i - j
-			votes[at]++
-			if v := votes[at]; v > most || v == most && at == best {
-				best, most = at, v
-			}
+// with the most lines of want at the same offsets, or else a line with few wrong
+// characters, and a description of those. n is 0 if nothing is similar.
+func (d *document) nearest(want []string) (from, n int, differ string) {
+	most := 0
+	for at, n := range d.votes(want, nil, spacing) {
+		if n > most || n == most && at < from {
+			from, most = at, n
 		}
 	}
 	if most == 0 {
-		return 0, 0
+		return d.alike(want)
 	}
-	from = max(0, best)
-	return from, min(len(want), len(d.lines)-from)
+	from = max(0, from)
+	return from, min(len(want), len(d.lines)-from), ""
 }

@@ -1,11 +1,12 @@
 package patch
 
 import (
-	"github.com/handrail-bot/handrail/policy/pattern"
 	"path"
-	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/handrail-bot/handrail/gitops/lines"
+	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
 // Omission searches content, the text of a whole file, for a placeholder line such as
@@ -14,56 +15,36 @@ import (
 // 0.
 func Omission(name, before, content string) (int, string) {
 	had := trimmedSet(splitText(before))
-	n, lost := 0, strings.Count(before, "\n")-strings.Count(content, "\n")
-	shrinks := before != "" && lost > 0
-	for l := range strings.Lines(content) {
-		n++
-		s := strings.TrimSpace(l)
-		if s == "" || had[s] {
-			continue
+	old, add := texts(splitText(before)), texts(splitText(content))
+	muchLost := len(old)-len(add) >= 20 && !prose(name)
+	for _, span := range lines.Compare(old, add) {
+		fresh := withText(add[span.B:span.BEnd])
+		less := withText(old[span.A:span.AEnd]) - fresh
+		shrinks := less > 0 && !prose(name)
+		for i := span.B; i < span.BEnd; i++ {
+			s := strings.TrimSpace(add[i])
+			if s == "" || had[s] {
+				continue
+			}
+			if standsForText(s, shrinks, path.Ext(name)) || muchLost && promises(s) {
+				return i + 1, s
+			}
+			if shrinks && inPlace(path.Ext(name), add[i], fresh == 1 && less > 3, add[:i]) { //control:omitted-by-form
+				return i + 1, s
+			}
 		}
-		if standsForText(s, shrinks && !prose(name), path.Ext(name)) || lost >= muchLost && !prose(name) && promises(s) {
-			return n, s
-		}
-	}
-	if shrinks && !prose(name) {
-		return replacedBy(name, before, content, had)
 	}
 	return 0, ""
 }
 
-// replacedBy searches the replacement of each removed range for a placeholder,
-// recognized by its form: dots, a few words in a comment, or a single line for many.
-func replacedBy(name, before, content string, had map[string]bool) (int, string) {
-	old, add := texts(splitText(before)), texts(splitText(content))
-	count := func(lines []string) (n int) {
-		for _, s := range lines {
-			if strings.TrimSpace(s) != "" {
-				n++
-			}
+// withText counts the lines that are not blank.
+func withText(lines []string) (n int) {
+	for _, s := range lines {
+		if strings.TrimSpace(s) != "" {
+			n++
 		}
-		return n
 	}
-	var gone []string
-	at := 0
-	for _, r := range compareLines(old, add) {
-		lines := r.of(old, add)
-		switch r.op {
-		case '-':
-			gone = lines
-			continue
-		case '+':
-			for i, s := range lines {
-				t, less := strings.TrimSpace(s), count(gone)-count(lines)
-				alone := count(lines) == 1 && less > 3
-				if less > 0 && t != "" && !had[t] && inPlace(path.Ext(name), s, alone, add[:at+i]) { //control:omitted-by-form
-					return at + i + 1, t
-				}
-			}
-		}
-		at, gone = at+len(lines), nil
-	}
-	return 0, ""
+	return n
 }
 
 // inPlace reports whether a line is a placeholder for the lines that it replaces.
@@ -84,7 +65,7 @@ func inPlace(ext, s string, alone bool, above []string) bool {
 	words := strings.Fields(body)
 	switch {
 	case s[0] == '<' && !strings.HasPrefix(s, "<!--"):
-		return strings.HasSuffix(s, ">") && len(words) > 1 && omitted().MatchString(body) && !tagged(ext)
+		return strings.HasSuffix(s, ">") && len(words) > 1 && omitted().MatchString(body) && !kind("x"+ext, markup)
 	case bracketed(s[:at[1]]) || len(words) == 0:
 		return false
 	case startsWithDots(s[at[1]:]) || startsWithDots(s): // in any language
@@ -94,11 +75,6 @@ func inPlace(ext, s string, alone bool, above []string) bool {
 	}
 	several := leader().MatchString(last) // part of a longer comment
 	return alone && !several && brief(words) && !hasOwnContent(s, body)
-}
-
-// tagged reports whether files with an extension contain tags.
-func tagged(ext string) bool {
-	return slices.Contains([]string{".html", ".htm", ".xml", ".vue", ".jsx", ".tsx", ".svelte"}, ext)
 }
 
 // hasOwnContent reports whether a comment has characters or words that give it content of
@@ -158,10 +134,6 @@ var dotted = pattern.Lazy(
 	`(?i)\b(rest|remaining|existing|previous|other|same|unchanged|original|more|omitted|truncated|etc|keep|continued?s?|as before|your|similar|code here|here)\b`,
 )
 
-// muchLost is the loss of lines at which a promise to write the rest counts as an
-// omission.
-const muchLost = 20
-
 // promised matches comments that leave existing text to be written again later.
 var promised = pattern.Lazy(
 	`(?i)\b(todo|fixme|implement|add|write|port|copy|fill in|complete)\b.*\b(rest|remaining|remainder|others?|missing|similar|same|as before|everything else)\b`,
@@ -170,15 +142,11 @@ var promised = pattern.Lazy(
 // promises reports whether a line is a comment that leaves the rest for later.
 func promises(s string) bool {
 	at := leader().FindStringIndex(s)
-	if at == nil || bracketed(s[:at[1]]) {
-		return false
-	}
-	body := strings.Trim(s[at[1]:], "*/-<>()[]{}=~#. ")
-	return promised().MatchString(body) || instead().MatchString(body)
+	return at != nil && !bracketed(s[:at[1]]) && promised().MatchString(s[at[1]:])
 }
 
-// instead matches whole comments that could be headings, but are placeholders if much
-// is lost.
+// instead matches whole comments that could be headings, but are placeholders in place
+// of text.
 var instead = pattern.Lazy(`(?i)^(` + strings.Join([]string{
 	`no (further |other )?changes?( needed| required)?( here| below| above| from here( on)?)?`,
 	`(the )?same( as (the )?(before|above|below|original|previous)( (version|code|file|one))?)?`,
@@ -211,7 +179,7 @@ func standsForText(s string, shrinks bool, ext string) bool {
 	switch {
 	case !dots && prose(ext) && (s[0] == '#' || s[0] == '*'):
 		return false // a heading or a list item
-	case !dots && bracketed(s[:at[1]]) && (s[0] != '\'' || !basic(ext)):
+	case !dots && bracketed(s[:at[1]]) && (s[0] != '\'' || !kind("x"+ext, " bas cls vb vbs ")):
 		return s[0] != '<' && omitted().MatchString(body) && strings.ContainsAny(s[len(s)-1:], ")]")
 	}
 	return saysSo(s, body, dots, shrinks)
@@ -223,23 +191,15 @@ func saysSo(s, body string, dots, shrinks bool) bool {
 	if dots && dotsAtAnEnd(s, body) && len(strings.Fields(bare)) <= 8 && dotted().MatchString(bare) {
 		return true
 	}
-	return omitted().MatchString(bare) || shrinks && (andSoOn().MatchString(bare) || stays().MatchString(bare))
+	return omitted().MatchString(bare) || shrinks && andSoOn().MatchString(bare)
 }
 
-// stays matches phrases for an unchanged rest. They are placeholders in a file that
-// shrinks.
-var stays = pattern.Lazy(
-	`(?i)^(and |with )?(all |the |all the )?(rest|remain(ing|der)|others?|everything( else)?|all else|nothing else)( [\w-]+){0,2}? ` +
-		`(as|is|are|stays?|remains?|same|unchanged|unmodified|identical|untouched|omitted|skipped|changes?|changed)( (as|it|they|the|is|was|were|are|same|before|above|unchanged|original))*$`,
-)
-
-// basic reports whether ' begins a comment in files of this kind.
-func basic(ext string) bool { return slices.Contains([]string{".bas", ".cls", ".vb", ".vbs"}, ext) }
-
-// andSoOn matches words that are placeholders only in a file that shrinks.
-var andSoOn = pattern.Lazy(
-	`(?i)^(etc|and so on|and so forth|snip(ped)?|more|ditto|see above|rest|remaining|omitted|skipped|truncated)$`,
-)
+// andSoOn matches words that are placeholders only in a text that shrinks.
+var andSoOn = pattern.Lazy(`(?i)^(?:` +
+	`(etc|and so on|and so forth|snip(ped)?|more|ditto|see above|rest|remaining|omitted|skipped|truncated)|` +
+	`(and |with )?(all |the |all the )?(rest|remain(ing|der)|others?|everything( else)?|all else|nothing else)( [\w-]+){0,2}? ` +
+	`(as|is|are|stays?|remains?|same|unchanged|unmodified|identical|untouched|omitted|skipped|changes?|changed)` +
+	`( (as|it|they|the|is|was|were|are|same|before|above|unchanged|original))*)$`)
 
 // bracketed reports whether the opening of a line is a bracket or a quote and not the
 // start of a comment.

@@ -10,19 +10,16 @@
 //	unified.go    reading unified diffs
 //	blocks.go     reading SEARCH/REPLACE blocks
 //	locate.go     finding the lines of an edit in a file, choosing between places
-//	heuristics.go signs of another place, and of lines foreign to the file
-//	apply.go      from a match to text
+//	apply.go      from a match to text, and the errors without one
 //	indent.go     new lines with the indentation of the file
-//	text.go       edits by string, by line and by range
 //	sketch.go     "… existing code …"
-//	respell.go    the indentation of a sketch
-//	clean.go      wrapping that weak models put around a file
+//	text.go       edits by string, by line and by range
+//	document.go   a file's lines, line endings and final newline
+//	compare.go    equality of lines, diffs to show
+//	heuristics.go signs of another place, and of lines foreign to the file
+//	clean.go      wrapping that weak models put around a file; contents that are no file
 //	shown.go      text that Handrail itself writes around and in place of a file's
-//	whole.go      contents that cannot be a new file's, and Syntax
 //	omission.go   "// rest of code unchanged"
-//	form.go       keeping a file's line endings and final newline
-//	compare.go    the differences between two texts, and the equality of lines
-//	diff.go       diffs to show; UnifiedFile and Count
 package patch
 
 import (
@@ -47,17 +44,15 @@ func (e Edit) Hunks() int { return len(e.hunks) }
 
 // hunk is one change: context lines, lines to delete and lines to add, in order.
 type hunk struct {
-	lines    []hunkLine
-	start    int    // 1-based line in the old file; 0 if unknown
-	end      int    // last line of a range given without its text; 0 if none
-	zero     bool   // the header covers no old lines
-	section  string // text after @@: a line above the hunk
-	block    bool   // a SEARCH/REPLACE block: the file must have all of its lines
-	fewer    bool   // context was dropped: it must fit in exactly one place
-	left     []leftOut
-	numbered *hunk  // the original with line numbers; nil if it had none
-	splits   []hunk // alternative readings of a block with an uncertain divider
-	source   int    // 1-based line of its start in the edit's text
+	lines   []hunkLine
+	start   int    // 1-based line in the old file; 0 if unknown
+	end     int    // last line of a range given without its text; 0 if none
+	zero    bool   // the header covers no old lines
+	section string // text after @@: a line above the hunk
+	block   bool   // a SEARCH/REPLACE block: the file must have all of its lines
+	fewer   bool   // context was dropped: it must fit in exactly one place
+	left    []leftOut
+	splits  []hunk // alternative readings of a block with an uncertain divider
 }
 
 type hunkLine struct {

@@ -75,15 +75,9 @@ func isOwnLine(s string) bool {
 		(frame().MatchString(s) || gap().MatchString(s) || report().MatchString(s))
 }
 
-// recordsOutput reports whether a file of this name records program output, which may be
-// Handrail's.
-func recordsOutput(name string) bool {
-	return addition{name: name}.kind("diff", "patch", "log", "out", "golden", "snap", "txtar", "expected") && !prose(name)
-}
-
 // unframe removes Handrail's framing around a text. Lines of the old text stay.
 func unframe(name, before, s string) (string, bool) {
-	if recordsOutput(name) {
+	if kind(name, records) { // they may be of Handrail's output
 		return s, false
 	}
 	lines, had := splitText(s), trimmedSet(splitText(before))
@@ -113,14 +107,12 @@ func unframe(name, before, s string) (string, bool) {
 	return textOf(lines[from:to]), head || tail || again
 }
 
-// findShown finds a line that only Handrail writes. Prose may quote one between fences.
-func (a addition) findShown() int {
-	if recordsOutput(a.name) {
-		return -1
-	}
+// shown finds a line that only Handrail writes. Prose may quote one between fences.
+func (a addition) shown() int {
+	sealed := slices.ContainsFunc(a.file, seal().MatchString)
 	for i, s := range a.add {
-		own := isOwnLine(s) || !a.file.seals && seal().MatchString(s)
-		if own && !a.file.had[strings.TrimSpace(s)] && (!a.kind() || !a.quoted[a.is+i]) { //control:own-words
+		own := isOwnLine(s) || !sealed && seal().MatchString(s)
+		if own && !a.had[strings.TrimSpace(s)] && !(prose(a.name) && a.quoted[a.is+i]) { //control:own-words
 			return i
 		}
 	}

@@ -3,8 +3,11 @@ package patch
 import (
 	"errors"
 	"fmt"
+	"html"
 	"slices"
 	"strings"
+
+	"github.com/handrail-bot/handrail/gitops/lines"
 )
 
 // segment is the text between two markers of a sketch.
@@ -25,9 +28,6 @@ func Merge(before, sketch string) (Applied, error) {
 		return Applied{}, errors.New(
 			"merge sketch: there is no marker such as \"// ... existing code ...\" in it, so it does not say what stays",
 		)
-	}
-	if len(segments) == 0 {
-		return Applied{}, errors.New("merge sketch: there is nothing but markers in it")
 	}
 	m := merger{applier: applier{doc: d}}
 	for _, s := range segments {
@@ -86,19 +86,15 @@ func (m *merger) merge(s segment) error {
 	}
 	old := texts(m.doc.lines[from : to+1])
 	lines, err := respell(texts(m.doc.lines), s.lines, old, level >= spacing)
+	why := ""
 	if err != nil {
-		return fmt.Errorf(
-			"merge sketch: the part at line %d of the edit is like lines %d-%d of the file only if white space does not count: %w. The file has there\n%s",
-			s.source,
-			from+1,
-			to+1,
-			err,
-			m.doc.region(from, to+1-from),
-		)
+		why = "is like them only if white space does not count: " + err.Error()
+	} else if left := m.doc.imbalance(lines, from, to+1); left != "" {
+		why = "is not in balance: " + left
 	}
-	if why := m.doc.imbalance(lines, from, to+1); why != "" {
+	if why != "" {
 		return fmt.Errorf(
-			"merge sketch: with the part at line %d of the edit in the place of lines %d-%d, %s. The file has there\n%s",
+			"merge sketch: the part at line %d of the edit, for lines %d-%d of the file, %s. The file has there\n%s",
 			s.source,
 			from+1,
 			to+1,
@@ -140,13 +136,7 @@ func (m *merger) start(s segment) (at, level int, err error) {
 
 // left returns the indexes at which lines occur in the file, from index from on.
 func (m *merger) left(lines []string, level, from int) []int {
-	var out []int
-	for _, at := range m.doc.find(lines, level) {
-		if at >= from {
-			out = append(out, at)
-		}
-	}
-	return out
+	return slices.DeleteFunc(m.doc.find(lines, level), func(at int) bool { return at < from })
 }
 
 // end finds the last file line that a segment replaces.
@@ -187,11 +177,9 @@ func (m *merger) end(s segment, from, level int) (int, error) {
 func (m *merger) losesDefinition(lines []string, from, to int) bool {
 	depth := len(indentOf(m.doc.lines[from].text))
 	for _, l := range m.doc.lines[from+1 : to+1] {
-		if len(indentOf(l.text)) > depth || definitionWords(l.text, false) == nil {
-			continue
-		}
-		words := definitionWords(l.text, false)
-		if !slices.ContainsFunc(lines, func(s string) bool { return slices.Equal(definitionWords(s, false), words) }) {
+		name := defined(l.text, false)
+		if name != "" && len(indentOf(l.text)) <= depth &&
+			!slices.ContainsFunc(lines, func(s string) bool { return defined(s, false) == name }) {
 			return true
 		}
 	}
@@ -231,6 +219,8 @@ func (m *merger) blockEnd(from int, last string, level int) (int, bool) {
 	return 0, false
 }
 
+// anchorError returns the error for a segment whose first or last line does not say what
+// it replaces. It shows the places of that line, or else the most similar text.
 func (m *merger) anchorError(s segment, anchor, verb, side string) error {
 	found := m.left([]string{anchor}, spacing, 0)
 	where := "is not in the file"
@@ -239,6 +229,20 @@ func (m *merger) anchorError(s segment, anchor, verb, side string) error {
 		where = fmt.Sprintf("is there %d times", len(rest))
 	case len(found) > 0:
 		where = "is in the file only where another part of the edit already is, or does not settle it alone"
+	}
+	n := 1
+	if len(found) == 0 {
+		at, more, _ := m.doc.nearest(s.lines)
+		found, n = []int{at}, more
+	}
+	shown := ""
+	for _, at := range found[:min(3, len(found))] {
+		if n > 0 {
+			shown += "\n" + m.doc.excerpt(at, n)
+		}
+	}
+	if shown != "" {
+		shown = ". The file has there" + shown
 	}
 	return fmt.Errorf(
 		"merge sketch: the part at line %d of the edit %s with %q, which %s, so it is not clear what it replaces; "+
@@ -249,33 +253,99 @@ func (m *merger) anchorError(s segment, anchor, verb, side string) error {
 		where,
 		strings.TrimSuffix(verb, "s"),
 		side,
-		m.region(s, found),
+		shown,
 	)
 }
 
-// region shows the file's text around each place of a segment's anchor, or else the
-// most similar text.
-func (m *merger) region(s segment, found []int) string {
-	n, most := 2, 3
-	if len(found) == 0 {
-		var at int
-		if at, n = m.doc.nearest(s.lines); n == 0 {
-			at, n, _ = m.doc.alike(s.lines)
-		}
-		if n == 0 {
-			return ""
-		}
-		found, n = []int{at}, min(n, 12)
+// respell returns the sketch lines that replace old, in the file's white space.
+// tolerant means that the sketch's anchors match only with white space ignored. If
+// they match exactly and nothing else suggests that the sketch's white space differs,
+// it is kept.
+func respell(doc, sketch, old []string, tolerant bool) ([]string, error) {
+	edit := pairUp(sketch, old)
+	w := newWriter(doc, edit)
+	if otherSigns(strings.Join(doc, "\n"), sketch) || lostDepth(edit, old) {
+		return nil, unclear(sketch[0])
 	}
-	var b strings.Builder
-	b.WriteString(". The file has there\n")
-	for i, at := range found[:min(most, len(found))] {
-		if i > 0 {
-			b.WriteString("…\n")
+	if !tolerant && !w.inexact() {
+		return sketch, nil
+	}
+	out, err := adopt(doc, edit)
+	if err != nil {
+		return nil, err
+	}
+	for j, l := range edit {
+		certain := !slices.ContainsFunc(old, func(t string) bool { // false if a line of the file was moved
+			return collapse(t) == collapse(l.text) && t != out[j]
+		})
+		if l.op == ' ' {
+			out[j] = l.file
+			in, _ := w.translate(indentOf(l.text), j == 0)
+			certain = strings.TrimSpace(l.text) == "" || in == indentOf(l.file) // false: it may have been indented deeper
 		}
-		for k := max(0, at-2); k < min(len(m.doc.lines), at+n); k++ {
-			fmt.Fprintf(&b, "%d | %s\n", k+1, cut(m.doc.lines[k].text))
+		if !certain {
+			return nil, unclear(l.text)
 		}
 	}
-	return b.String()
+	return out, nil
+}
+
+// pairUp returns the lines of a sketch as context, with the equal lines of the file, white
+// space ignored, and as additions.
+func pairUp(sketch, old []string) []editLine {
+	flat := func(lines []string) (out []string) {
+		for _, s := range lines {
+			out = append(out, collapse(s))
+		}
+		return out
+	}
+	edit := make([]editLine, len(sketch))
+	for j, s := range sketch {
+		edit[j] = editLine{op: '+', text: s}
+	}
+	i, j := 0, 0
+	for _, s := range append(lines.Compare(flat(old), flat(sketch)), lines.Span{A: len(old)}) {
+		for ; i < s.A; i, j = i+1, j+1 {
+			edit[j].op, edit[j].file = ' ', old[i]
+		}
+		i, j = s.AEnd, s.BEnd
+	}
+	return edit
+}
+
+// inexact reports whether the white space of the sketch lines that the file has too differs
+// without intent: spaces for tabs, within lines, at their ends, or a depth that differs by
+// other than whole steps.
+func (w *writer) inexact() bool {
+	by := 0
+	for _, p := range w.pairs {
+		d := len(p.edit) - len(p.file)
+		if d != 0 && (by != 0 && d != by || d%max(1, len(w.unit)) != 0) {
+			return true
+		}
+		if d != 0 {
+			by = d
+		}
+	}
+	differ := func(p pair) bool { return p.edit != p.file }
+	return w.forTabs || w.forSpaces || w.gaps || slices.ContainsFunc(w.tails, differ)
+}
+
+// lostDepth reports whether a sketch with new lines lost all indentation, and the file has
+// several depths.
+func lostDepth(edit []editLine, old []string) bool {
+	is := func(f func(l editLine) bool) bool { return slices.ContainsFunc(edit, f) }
+	return !is(func(l editLine) bool { return indentOf(l.text) != "" }) &&
+		is(func(l editLine) bool { return l.op == '+' }) &&
+		is(func(l editLine) bool { return indentOf(l.file) != "" }) &&
+		slices.ContainsFunc(old, func(s string) bool { return strings.TrimSpace(s) != "" && indentOf(s) != indentOf(old[0]) })
+}
+
+// otherSigns reports whether a sketch has typographic quotes or entities that the
+// file has nowhere. They may be meant as plain characters.
+func otherSigns(file string, sketch []string) bool {
+	sent := strings.Join(sketch, "\n")
+	quote := func(c rune) bool { return strings.ContainsRune("'\"", plainSign(c)) && c > 127 }
+	return html.UnescapeString(file) == file && html.UnescapeString(sent) != sent ||
+		!strings.ContainsFunc(file, quote) && strings.ContainsFunc(sent, quote)
 }

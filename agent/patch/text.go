@@ -3,7 +3,6 @@ package patch
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -73,13 +72,12 @@ func replaceAll(before string, v [2]string, n int) (out Applied) {
 			"The text to replace ends with the end of a line and the new text did not; one was added.",
 		)
 	}
-	within := 0
-	for rest := before; n > 1 && strings.Contains(rest, old); {
-		at := strings.Index(rest, old)
-		if joins(rest[:at], old) || joins(old, rest[at+len(old):]) {
+	within, head, rest := 0, "", before
+	for range n {
+		head, rest, _ = strings.Cut(rest, old)
+		if n > 1 && (joins(head, old) || joins(old, rest)) {
 			within++
 		}
-		rest = rest[at+len(old):]
 	}
 	if within > 0 {
 		out.Notes = append(out.Notes, fmt.Sprintf("%d of the %d places are a part of a longer word or number.", within, n))
@@ -91,8 +89,8 @@ func replaceAll(before string, v [2]string, n int) (out Applied) {
 // cutsWord reports whether the only occurrence of a text begins or ends within a word
 // or a number, such as "timeout = 1" in "timeout = 10".
 func cutsWord(before, old string) bool {
-	at := strings.Index(before, old)
-	return joins(before[:at], old) || joins(old, before[at+len(old):])
+	head, tail, _ := strings.Cut(before, old)
+	return joins(head, old) || joins(old, tail)
 }
 
 // joins reports whether a word extends from the end of a to the beginning of b. Only
@@ -119,15 +117,13 @@ func withEOL(s, eol string) string {
 
 func manyTimes(before, old string, n int) error {
 	var starts []int
-	for from := 0; len(starts) < 7; {
-		k := strings.Index(before[from:], old)
-		if k < 0 {
-			break
-		}
-		if at := strings.Count(before[:from+k], "\n"); !slices.Contains(starts, at) {
+	pieces, at := strings.Split(before, old), 0
+	for i, piece := range pieces[:len(pieces)-1] {
+		at += strings.Count(piece, "\n")
+		if i == 0 || starts[len(starts)-1] != at {
 			starts = append(starts, at) // list a line once, even with several occurrences
 		}
-		from += k + len(old)
+		at += strings.Count(old, "\n")
 	}
 	d := newDocument(before)
 	return fmt.Errorf(
@@ -153,37 +149,21 @@ func Insert(before string, n int, text string) (string, error) {
 			len(d.lines)+1,
 		)
 	}
-	add := unnumbered(texts(splitText(text)), at+1)
-	if strings.Join(add, "\n") != strings.Join(texts(splitText(text)), "\n") {
-		text = strings.Join(add, "\n") + "\n"
-	}
-	if len(add) > 1 {
-		twice := func(s string, i int) bool {
-			return i >= 0 && i < len(d.lines) && d.lines[i].text == s && telling([]string{s}, 3)
-		}
-		if twice(add[0], at-1) || twice(add[0], at) || twice(add[len(add)-1], at) {
-			return "", fmt.Errorf(
-				"insert at line %d: a line beside that place would be there twice; send only the new lines. The file has there\n%s",
-				n,
-				d.region(at, 1),
-			)
-		}
-	}
-	d.replace(at, at, text)
-	return d.String(), nil
-}
-
-// replace splices in a text whose last line may lack its newline.
-func (d *document) replace(from, to int, text string) {
 	add := splitText(text)
-	if len(d.lines) == 0 {
-		d.splice(from, to, add, true)
-		return
+	for i, bare := range unnumbered(texts(add), at+1) {
+		if add[i].text = bare; len(d.lines) > 0 {
+			add[i].eol = d.eol
+		}
 	}
-	for i := range add {
-		add[i].eol = d.eol
+	if n := len(add); n > 1 && (d.repeats(add[0].text, at-1) || d.repeats(add[0].text, at) || d.repeats(add[n-1].text, at)) {
+		return "", fmt.Errorf(
+			"insert at line %d: a line beside that place would be there twice; send only the new lines. The file has there\n%s",
+			at+1,
+			d.region(at, 1),
+		)
 	}
-	d.splice(from, to, add, false)
+	d.splice(at, at, add, len(d.lines) == 0)
+	return d.String(), nil
 }
 
 // Block returns the edit of a SEARCH/REPLACE block. line is the presumed first line

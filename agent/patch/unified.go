@@ -1,9 +1,9 @@
 package patch
 
 import (
+	"cmp"
 	"errors"
-	"fmt"
-	"path"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -17,7 +17,7 @@ type unifiedParser struct {
 }
 
 func parseUnified(lines []line) ([]Edit, error) {
-	if transportCRLF(lines) {
+	if len(lines) > 1 && uniform(lines, "\r\n") { // the endings say nothing about the file
 		for i := range lines {
 			lines[i].eol = "\n"
 		}
@@ -34,104 +34,64 @@ func parseUnified(lines []line) ([]Edit, error) {
 	return p.edits, nil
 }
 
-// transportCRLF reports whether all lines of the diff end in CRLF. The endings then
-// say nothing about the file.
-func transportCRLF(lines []line) bool {
-	for i, l := range lines {
-		if l.eol == "\n" || l.eol == "" && i < len(lines)-1 {
-			return false
-		}
-	}
-	return len(lines) > 1
-}
-
 func (p *unifiedParser) step() error {
-	s := p.lines[p.i].text
-	if p.fileHeader(s) {
-		return nil
-	}
-	switch {
+	switch s := p.lines[p.i].text; {
+	case p.isFilePair(p.i):
+		p.filePair()
 	case strings.HasPrefix(s, "@@"):
 		p.hunk()
-		return nil
 	case strings.HasPrefix(s, "GIT binary patch"), strings.HasPrefix(s, "Binary files "):
 		return errors.New("parse edit: binary files cannot be changed by a diff")
 	case p.open && len(p.lastEdit().hunks) == 0 && isOp(s):
-		p.addHunk(p.loose(hunk{source: p.i + 1}, false))
-		return nil
+		p.addHunk(p.loose(hunk{}, false))
+	default:
+		p.header(s)
+		p.i++
 	}
-	p.meta(s)
-	p.i++
 	return nil
 }
 
 func isOp(s string) bool { return s != "" && (s[0] == '+' || s[0] == '-' || s[0] == ' ') }
 
-// fileHeader parses the file header that begins at s, and reports whether there is
-// one.
-func (p *unifiedParser) fileHeader(s string) bool {
-	if rest, ok := strings.CutPrefix(s, "diff --git "); ok {
-		e := Edit{}
-		if i := strings.Index(rest, " b/"); i >= 0 {
-			e.Path = headerPath(rest[:i])
-		}
-		p.begin(e)
-		p.i++
-		return true
-	}
-	for _, v := range [...]struct {
-		prefix         string
-		create, remove bool
-	}{{"*** Update File:", false, false}, {"*** Add File:", true, false}, {"*** Delete File:", false, true}} {
-		if rest, ok := strings.CutPrefix(s, v.prefix); ok {
-			p.begin(Edit{Path: headerPath(rest), Create: v.create, Delete: v.remove})
-			p.i++
-			return true
-		}
-	}
-	if !p.isFilePair(p.i) {
-		return false
-	}
-	from := headerPath(p.lines[p.i].text[4:])
-	to := headerPath(p.lines[p.i+1].text[4:])
-	p.i += 2
-	e := p.lastEdit()
-	if e == nil || len(e.hunks) > 0 || e.Path != "" && e.Path != from && from != devNull {
-		p.begin(Edit{})
-		e = p.lastEdit()
-	}
-	p.open = true
-	switch {
-	case from == devNull && to != devNull:
-		e.Path, e.Create = to, true
-	case to == devNull:
-		e.Path, e.Delete = from, true
-	case sameFile(from, to):
-		e.Path = to
-	default:
-		e.Path = from // a rename has header lines of its own
-	}
-	return true
-}
-
 const devNull = "/dev/null"
-
-// sameFile reports whether a pair of header paths names one file. Models omit
-// directories, or name the old file with ".orig".
-func sameFile(from, to string) bool {
-	return from == to || path.Base(from) == path.Base(to) && (strings.HasSuffix(from, "/"+to) || strings.HasSuffix(to, "/"+from)) ||
-		strings.TrimSuffix(from, ".orig") == to || from == "" ||
-		to == ""
-}
 
 // isFilePair reports whether a "---" line and a "+++" line begin at i.
 func (p *unifiedParser) isFilePair(i int) bool {
 	return i+1 < len(p.lines) && strings.HasPrefix(p.lines[i].text, "--- ") && strings.HasPrefix(p.lines[i+1].text, "+++ ")
 }
 
-func (p *unifiedParser) begin(e Edit) {
+// filePair reads the "---" and "+++" lines of a file.
+func (p *unifiedParser) filePair() {
+	from, to := headerPath(p.lines[p.i].text[4:]), headerPath(p.lines[p.i+1].text[4:])
+	p.i += 2
+	e := p.lastEdit()
+	if e == nil || len(e.hunks) > 0 || e.Path != "" && e.Path != from && from != devNull {
+		e = p.begin(Edit{})
+	}
+	p.open = true
+	e.Path = from // a rename has header lines of its own
+	switch {
+	case from == devNull && to != devNull:
+		e.Path, e.Create = to, true
+	case to == devNull:
+		e.Delete = true
+	case sameFile(from, to):
+		e.Path = to
+	}
+}
+
+// sameFile reports whether a pair of header paths names one file. Models omit
+// directories, or name the old file with ".orig".
+func sameFile(from, to string) bool {
+	return from == "" || to == "" || strings.TrimSuffix(from, ".orig") == to ||
+		strings.HasSuffix(from, "/"+to) || strings.HasSuffix(to, "/"+from)
+}
+
+// begin begins an edit of another file.
+func (p *unifiedParser) begin(e Edit) *Edit {
 	p.edits = append(p.edits, e)
 	p.open = true
+	return p.lastEdit()
 }
 
 func (p *unifiedParser) lastEdit() *Edit {
@@ -141,25 +101,45 @@ func (p *unifiedParser) lastEdit() *Edit {
 	return &p.edits[len(p.edits)-1]
 }
 
-func (p *unifiedParser) meta(s string) {
-	e := p.lastEdit()
+// headers are lines outside hunks that say something about a file. Those with begin are
+// the first of its lines.
+var headers = [...]struct {
+	prefix string
+	begin  bool
+	set    func(e *Edit, path string)
+}{
+	{"diff --git ", true, func(e *Edit, paths string) {
+		if path, _, ok := strings.Cut(paths, " b/"); ok {
+			e.Path = path
+		}
+	}},
+	{"*** Update File:", true, func(e *Edit, path string) { e.Path = path }},
+	{"*** Add File:", true, func(e *Edit, path string) { e.Path, e.Create = path, true }},
+	{"*** Delete File:", true, func(e *Edit, path string) { e.Path, e.Delete = path, true }},
+	{"*** Move to:", false, func(e *Edit, path string) { e.To = path }},
+	{"rename from ", false, func(e *Edit, path string) { e.Path = path }},
+	{"rename to ", false, func(e *Edit, path string) { e.To = path }},
+	{"new file mode", false, func(e *Edit, _ string) { e.Create = true }},
+	{"deleted file mode", false, func(e *Edit, _ string) { e.Delete = true }},
+}
+
+// header reads a line outside hunks.
+func (p *unifiedParser) header(s string) {
+	name := strings.HasPrefix(s, "+++ ") || strings.HasPrefix(s, "--- ")
 	switch {
 	case strings.HasPrefix(s, "```"), strings.HasPrefix(s, "*** End Patch"):
 		p.open = false
-	case strings.HasPrefix(s, "+++ ") && p.i+1 < len(p.lines) && strings.HasPrefix(p.lines[p.i+1].text, "@@"),
-		strings.HasPrefix(s, "--- ") && p.i+1 < len(p.lines) && strings.HasPrefix(p.lines[p.i+1].text, "@@"):
+	case name && p.i+1 < len(p.lines) && strings.HasPrefix(p.lines[p.i+1].text, "@@"):
 		p.begin(Edit{Path: headerPath(s[4:])})
-	case e == nil:
-	case strings.HasPrefix(s, "rename from "):
-		e.Path = headerPath(s[len("rename from "):])
-	case strings.HasPrefix(s, "rename to "):
-		e.To = headerPath(s[len("rename to "):])
-	case strings.HasPrefix(s, "*** Move to:"):
-		e.To = headerPath(s[len("*** Move to:"):])
-	case strings.HasPrefix(s, "new file mode"):
-		e.Create = true
-	case strings.HasPrefix(s, "deleted file mode"):
-		e.Delete = true
+	}
+	for _, h := range headers {
+		rest, ok := strings.CutPrefix(s, h.prefix)
+		if ok && h.begin {
+			p.begin(Edit{})
+		}
+		if e := p.lastEdit(); ok && e != nil {
+			h.set(e, headerPath(rest))
+		}
 	}
 }
 
@@ -188,12 +168,10 @@ func headerPath(s string) string {
 // hunk reads one hunk, including its header.
 func (p *unifiedParser) hunk() {
 	h, old, added, counted := hunkHeader(p.lines[p.i].text)
-	h.source = p.i + 1
 	p.i++
 	for p.i < len(p.lines) && strings.HasPrefix(p.lines[p.i].text, "@@") && h.section != "" {
-		more, _, _, _ := hunkHeader(p.lines[p.i].text)
-		more.source = h.source
-		h, counted = more, false
+		h, _, _, _ = hunkHeader(p.lines[p.i].text)
+		counted = false
 		p.i++
 	}
 	if counted {
@@ -206,44 +184,36 @@ func (p *unifiedParser) hunk() {
 	p.addHunk(p.loose(h, true))
 }
 
+// addHunk adds a hunk to the last edit, unless it changes nothing.
 func (p *unifiedParser) addHunk(h hunk) {
-	changes := false
-	for _, l := range h.lines {
-		changes = changes || l.op != ' '
-	}
-	if !changes {
+	if len(h.context()) == len(h.lines) {
 		return
 	}
-	if p.lastEdit() == nil || !p.open && len(p.lastEdit().hunks) == 0 {
-		p.begin(Edit{})
-	}
 	e := p.lastEdit()
+	if e == nil || !p.open && len(e.hunks) == 0 {
+		e = p.begin(Edit{})
+	}
 	e.hunks = append(e.hunks, h)
 }
 
 // hunkHeader parses "@@ -1,2 +3,4 @@ section" and its variants by models.
 func hunkHeader(s string) (h hunk, old, added int, counted bool) {
-	rest := strings.TrimPrefix(s, "@@")
-	inner, section, closed := strings.Cut(rest, "@@")
+	inner, section, _ := strings.Cut(strings.TrimPrefix(s, "@@"), "@@")
+	h.section = strings.TrimSpace(section)
 	f := strings.Fields(inner)
 	if len(f) == 0 || !strings.HasPrefix(f[0], "-") {
-		if closed && section != "" {
-			inner = section
-		}
-		h.section = strings.TrimSpace(inner)
+		h.section = cmp.Or(h.section, strings.TrimSpace(inner))
 		if n, err := strconv.Atoi(strings.TrimPrefix(strings.ToLower(h.section), "line ")); err == nil && n > 0 {
 			h.start, h.section = n, ""
 		}
 		return h, 0, 0, false
 	}
-	h.section = strings.TrimSpace(section)
-	start, old, ok1 := span(f[0][1:])
-	h.start = start
+	var ok1, ok2 bool
+	h.start, old, ok1 = span(f[0][1:])
 	h.zero = ok1 && old == 0
-	if len(f) < 2 || !strings.HasPrefix(f[1], "+") {
-		return h, 0, 0, false
+	if len(f) > 1 && strings.HasPrefix(f[1], "+") {
+		_, added, ok2 = span(f[1][1:])
 	}
-	_, added, ok2 := span(f[1][1:])
 	return h, old, added, ok1 && ok2
 }
 
@@ -273,20 +243,17 @@ func (p *unifiedParser) strict(h hunk, old, added int) (hunk, int, bool) {
 		if l.text != "" {
 			op = l.text[0]
 		}
-		switch op {
-		case ' ':
-			old, added = old-1, added-1
-		case '-':
-			old--
-		case '+':
-			added--
-		case '\\':
+		if op == '\\' {
 			endLine(&h)
 			continue
-		default:
-			return h, 0, false
 		}
-		if old < 0 || added < 0 {
+		if op != '+' {
+			old--
+		}
+		if op != '-' {
+			added--
+		}
+		if old < 0 || added < 0 || strings.IndexByte(" -+", op) < 0 {
 			return h, 0, false
 		}
 		h.lines = append(h.lines, opLine(l, op))
@@ -321,14 +288,8 @@ func endLine(h *hunk) {
 func (p *unifiedParser) loose(h hunk, header bool) hunk {
 	h.zero = false
 	lastOp := 0 // number of lines up to the last one with a first column
-	for ; p.i < len(p.lines); p.i++ {
-		l := p.lines[p.i]
-		if p.ends(l.text) {
-			break
-		}
-		switch {
-		case l.text == "":
-			h.lines = append(h.lines, hunkLine{op: ' ', cr: l.eol == "\r\n", raw: true})
+	for ; p.i < len(p.lines) && !p.ends(p.lines[p.i].text); p.i++ {
+		switch l := p.lines[p.i]; {
 		case strings.HasPrefix(l.text, `\ `):
 			endLine(&h)
 		case isOp(l.text):
@@ -338,10 +299,10 @@ func (p *unifiedParser) loose(h hunk, header bool) hunk {
 			h.lines = append(h.lines, hunkLine{op: ' ', text: l.text, cr: l.eol == "\r\n", raw: true})
 		}
 	}
-	for i := range h.lines {
-		h.lines[i].raw = h.lines[i].raw && i >= lastOp
+	for i := range lastOp {
+		h.lines[i].raw = false
 	}
-	if !header && lastOp < len(h.lines) {
+	if !header {
 		h.lines = h.lines[:lastOp]
 	}
 	return h
@@ -357,28 +318,8 @@ func (p *unifiedParser) bare() {
 	from, to := trimEnds(p.lines, func(l line) bool {
 		return strings.TrimSpace(l.text) == "" || strings.HasPrefix(l.text, "```")
 	})
-	lines, changes := p.lines[from:to], false
-	for _, l := range lines {
-		if l.text != "" && !isOp(l.text) {
-			return
-		}
-		changes = changes || l.text != "" && l.text[0] != ' '
+	p.lines, p.i = p.lines[from:to], 0
+	if !slices.ContainsFunc(p.lines, func(l line) bool { return l.text != "" && !isOp(l.text) }) {
+		p.addHunk(p.loose(hunk{}, false))
 	}
-	if changes {
-		p.lines, p.i = lines, 0
-		p.begin(Edit{})
-		p.addHunk(p.loose(hunk{source: 1}, false))
-	}
-}
-
-// describe returns the name of a hunk for a message.
-func (h hunk) describe(index, total int) string {
-	what := "hunk"
-	if h.block {
-		what = "block"
-	}
-	if total <= 1 {
-		return "the " + what
-	}
-	return fmt.Sprintf("%s %d of %d", what, index, total)
 }

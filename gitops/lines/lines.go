@@ -7,62 +7,10 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
-
-	"github.com/sergi/go-diff/diffmatchpatch"
 )
-
-const (
-	maxLines = 200_000
-	diffTime = 5 * time.Second // timeout; the diff is then correct, but larger than necessary
-)
-
-// Span is a change of lines: a[A:AEnd] becomes b[B:BEnd].
-type Span struct{ A, AEnd, B, BEnd int }
 
 // Split cuts text after each newline.
 func Split(text []byte) []string { return slices.Collect(strings.Lines(string(text))) }
-
-// Compare returns the spans in which two lists of lines differ, in order.
-func Compare(a, b []string) []Span {
-	pre := 0
-	for pre < len(a) && pre < len(b) && a[pre] == b[pre] {
-		pre++
-	}
-	post := 0
-	for post < len(a)-pre && post < len(b)-pre && a[len(a)-1-post] == b[len(b)-1-post] {
-		post++
-	}
-	ma, mb := a[pre:len(a)-post], b[pre:len(b)-post]
-	switch {
-	case len(ma) == 0 && len(mb) == 0:
-		return nil
-	case len(ma) == 0 || len(mb) == 0 || len(ma)+len(mb) > maxLines:
-		return []Span{{pre, pre + len(ma), pre, pre + len(mb)}}
-	}
-	dmp := diffmatchpatch.New()
-	dmp.DiffTimeout = diffTime
-	ra, rb, _ := dmp.DiffLinesToRunes(strings.Join(ma, ""), strings.Join(mb, ""))
-	var list []Span
-	x, y := pre, pre
-	for _, d := range dmp.DiffMainRunes(ra, rb, false) {
-		n := len([]rune(d.Text))
-		if d.Type == diffmatchpatch.DiffEqual {
-			x, y = x+n, y+n
-			continue
-		}
-		if k := len(list) - 1; k < 0 || list[k].AEnd != x || list[k].BEnd != y {
-			list = append(list, Span{x, x, y, y})
-		}
-		if d.Type == diffmatchpatch.DiffDelete {
-			x += n
-		} else {
-			y += n
-		}
-		list[len(list)-1].AEnd, list[len(list)-1].BEnd = x, y
-	}
-	return list
-}
 
 // IsBinary applies git's heuristic: a NUL in the first 8000 bytes.
 func IsBinary(data []byte) bool { return bytes.IndexByte(data[:min(len(data), 8000)], 0) >= 0 }

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/handrail-bot/handrail/agent/patch"
+	"github.com/handrail-bot/handrail/agent/patch/syntax"
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/agent/tools"
 	"github.com/handrail-bot/handrail/agent/workspace"
@@ -102,9 +103,9 @@ func (c *change) guard() error {
 	if left := patch.LeftOver(c.path, c.before, c.after); left != "" {
 		c.notes = append(c.notes, left)
 	}
-	if fault := patch.Syntax(c.path, c.after); fault != nil && !c.same() { //control:syntax-told
+	if fault := syntax.Check(c.path, c.after); fault != nil && !c.same() { //control:syntax-told
 		still := ""
-		if c.existed && c.from == "" && patch.Syntax(c.path, c.before) != nil {
+		if c.existed && c.from == "" && syntax.Check(c.path, c.before) != nil {
 			still = " still"
 		}
 		c.fault = fault.Error()
@@ -119,9 +120,7 @@ func (c *change) whole(text string) error {
 	if err := patch.Garbage(c.path, c.before, text); err != nil {
 		return err
 	}
-	for _, n := range notes {
-		c.notes = append(c.notes, patch.Sentence(n))
-	}
+	c.notes = append(c.notes, notes...)
 	c.after = text
 	return nil
 }

@@ -179,8 +179,6 @@ func (c *change) merge(sketch string) error {
 		return fmt.Errorf("%s: %w", c.path, err)
 	}
 	c.after = out.Text
-	for _, n := range append(notes, out.Notes...) {
-		c.notes = append(c.notes, patch.Sentence(n))
-	}
+	c.notes = append(append(c.notes, notes...), out.Notes...)
 	return nil
 }

@@ -67,9 +67,7 @@ func putFile(k *tools.Kit) tools.Tool {
 // put makes content the text of the file, or replaces the definitions in content.
 func (c *change) put(content string) error {
 	content, notes := patch.Clean(c.path, c.before, content)
-	for _, n := range notes {
-		c.notes = append(c.notes, patch.Sentence(n))
-	}
+	c.notes = append(c.notes, notes...)
 	if c.existed {
 		if lost := fragment.Gone(c.path, c.before, content); len(lost) > 0 { //control:no-other-file
 			return fmt.Errorf(
