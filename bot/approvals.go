@@ -143,7 +143,7 @@ func (w *worker) handleReview(ctx context.Context, d *store.Delivery, ev ghapp.E
 	heard, words, err := w.admitReview(ctx, ev)
 	switch {
 	case errors.Is(err, ghapp.ErrLookups):
-		return w.postpone(d, w.cfg.Now().Add(lookAgainAtMany))
+		return w.waits.postpone(d, w.cfg.Now().Add(lookAgainAtMany))
 	case err != nil:
 		return err
 	case !heard:

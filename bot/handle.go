@@ -17,70 +17,112 @@ import (
 	"github.com/handrail-bot/handrail/bot/pull"
 	"github.com/handrail-bot/handrail/bot/render"
 	"github.com/handrail-bot/handrail/bot/store"
+	"github.com/handrail-bot/handrail/bot/thread"
 	"github.com/handrail-bot/handrail/policy"
 )
 
-// handle works on one delivery. Its effects are recorded before anything is written to
-// GitHub. A delivery that can never be handled is given up; an error means that a retry
-// can help.
+// handle works on one delivery, as the table of kinds says. Its effects are recorded before
+// anything is written to GitHub. A delivery that can never be handled is given up; an error
+// means that a retry can help.
 func (w *worker) handle(ctx context.Context, d *store.Delivery) error {
 	ev, err := ghapp.ParseEvent(d.Event, d.Payload)
 	if err != nil {
 		return w.cfg.Store.Deliveries.Done(ctx, err.Error(), d.ID)
 	}
-	if done, err := lookAtReview(ctx, w, d, ev); done || err != nil {
-		return w.orGiveUp(ctx, d, err)
+	e := classify(ev).in(w.at.Ref)
+	if e.kind != reviewed { // its words do not count
+		if e.names, err = w.names(ctx, textsIn(ev)); err != nil {
+			return w.orGiveUp(ctx, d, err)
+		}
+		if ev.Kind != "" && !w.serves(ev.Thread) {
+			return w.cfg.Store.Deliveries.Done(ctx, "nothing for us", d.ID)
+		}
 	}
-	names, err := w.names(ctx, textsIn(ev))
+	return w.orGiveUp(ctx, d, kinds()[e.kind].handle(ctx, w, d, e))
+}
+
+// handleReviewed looks at GitHub for the effect of an event on a request under review.
+func handleReviewed(ctx context.Context, w *worker, d *store.Delivery, e event) error {
+	if err := w.at.Connect(ctx, w.cfg.GitHub, e.ev.Installation); err != nil {
+		return err
+	}
+	return w.handleReview(ctx, d, e.ev)
+}
+
+// handleTouched handles a change of a text that may concern a session.
+func handleTouched(ctx context.Context, w *worker, d *store.Delivery, e event) error {
+	if !e.touch.matters(e.names) {
+		return handleSilent(ctx, w, d, e)
+	}
+	return w.handleTouch(ctx, d, e.ev)
+}
+
+// handlePost handles the first post of a thread. Without a command it is for the watchers.
+func handlePost(ctx context.Context, w *worker, d *store.Delivery, e event) error {
+	cmds, use, err := w.commandsIn(ctx, e.text.body)
 	if err != nil {
-		return w.orGiveUp(ctx, d, err)
+		return err
 	}
-	if _, ok := touches(ev, names); ok && w.serves(ev.Thread) {
-		return w.orGiveUp(ctx, d, w.handleTouch(ctx, d, ev))
+	if len(cmds) == 0 && use == nil {
+		return handleSilent(ctx, w, d, e)
 	}
-	if ev.Kind != "" && !w.serves(ev.Thread) {
-		return w.cfg.Store.Deliveries.Done(ctx, "nothing for us", d.ID)
-	}
-	s, a, err := textOrAnswer(ctx, w, d, ev)
+	return handleText(ctx, w, d, e)
+}
+
+// handleSilent has the watchers handle an event without a text. A task in their answer is
+// handled as a text.
+func handleSilent(ctx context.Context, w *worker, d *store.Delivery, e event) error {
+	a, err := askWatchers(ctx, w, d, e.ev)
 	if err != nil {
-		return w.orGiveUp(ctx, d, err)
+		return err
 	}
-	if a != nil {
-		return w.orGiveUp(ctx, d, carryOutAnswer(ctx, w, d, a))
+	if a.Task == nil {
+		return carryOutAnswer(ctx, w, d, a)
 	}
-	if w.unlistedBot(s.author) {
+	ev, err := ghapp.ParseEvent("workflow_dispatch", a.Task)
+	if err != nil {
+		return err
+	}
+	e.text, _ = textOf(ev)
+	return handleText(ctx, w, d, e)
+}
+
+// handleText carries out a text if its author is admitted.
+func handleText(ctx context.Context, w *worker, d *store.Delivery, e event) error {
+	s := e.text.broughtBy(d, w.at.Ref)
+	if s.names = e.names; w.unlistedBot(s.author) {
 		return w.cfg.Store.Deliveries.Done(ctx, "a bot that is not let in", d.ID)
 	}
-	s.names = names
 	if sent, err := sendOn(ctx, w, d, s); sent || err != nil {
-		return w.orGiveUp(ctx, d, err)
+		return err
 	}
 	carry, err := w.read(ctx, &s)
 	if err != nil {
-		return w.orGiveUp(ctx, d, err)
+		return err
 	}
 	if carry == nil {
 		return w.cfg.Store.Deliveries.Done(ctx, "not for us", d.ID)
 	}
-	if err := w.at.Reach(ctx, w.cfg.GitHub, ev.Installation); err != nil {
-		return w.orGiveUp(ctx, d, err)
+	if err := w.at.Reach(ctx, w.cfg.GitHub, s.ev.Installation); err != nil {
+		return err
 	}
-	if why, err := w.notFromUser(ctx, s); err != nil || why != "" {
-		if why != "" {
-			w.cfg.Log.InfoContext(
-				ctx, "text is no request of a user", "delivery", d.ID, "thread", w.key, "author", s.author.Login, "why",
-				why,
-			)
-			err = w.cfg.Store.Deliveries.Done(ctx, why, d.ID)
-		}
-		return w.orGiveUp(ctx, d, err)
+	why, err := w.notFromUser(ctx, s)
+	if err != nil {
+		return err
+	}
+	if why != "" {
+		w.cfg.Log.InfoContext(
+			ctx, "text is no request of a user", "delivery", d.ID, "thread", w.key, "author", s.author.Login, "why",
+			why,
+		)
+		return w.cfg.Store.Deliveries.Done(ctx, why, d.ID)
 	}
 	err = w.answer(ctx, d, &s, carry)
 	if fault.OfGitHub(err) && ctx.Err() == nil {
 		tellAway(ctx, w, d, s, err)
 		err = w.stopOwn(ctx, s, err)
 	}
-	return w.orGiveUp(ctx, d, err)
+	return err
 }
 
 // stopOwn ends the session if its own requester asks for that while GitHub cannot be
@@ -110,24 +152,10 @@ func (w *worker) stopOwn(ctx context.Context, s userMessage, cause error) error 
 	return w.commit(ctx, r.c)
 }
 
-// lookAtReview checks GitHub if an event tells only that something happened to a request under
-// review. It reports whether that completes the delivery.
-func lookAtReview(ctx context.Context, w *worker, d *store.Delivery, ev ghapp.Event) (done bool, err error) {
-	at, ok := approval.About(ev)
-	if !ok || !at.Same(w.at.Ref) {
-		return false, nil
-	}
-	if err := w.at.Connect(ctx, w.cfg.GitHub, ev.Installation); err != nil {
-		return true, err
-	}
-	return true, w.handleReview(ctx, d, ev)
-}
-
-// broughtBy returns the text that a delivery brings to this thread.
-func (w *worker) broughtBy(d *store.Delivery, ev ghapp.Event) (s userMessage, ok bool) {
-	s, ok = messageOf(ev)
-	s.id, s.key, s.away = d.ID, cmp.Or(pull.KeyOf(d), d.ID), pull.OtherNumber(ev.Thread, w.at.Ref)
-	return s, ok
+// broughtBy returns the text as a delivery brings it to a thread.
+func (s userMessage) broughtBy(d *store.Delivery, home thread.Ref) userMessage {
+	s.id, s.key, s.away = d.ID, cmp.Or(pull.KeyOf(d), d.ID), pull.OtherNumber(s.ev.Thread, home)
+	return s
 }
 
 // handleTouch handles a text that was changed or deleted. The text that began the session was
@@ -218,7 +246,7 @@ func rejectEditedCommand(ctx context.Context, w *worker, d *store.Delivery, ev g
 	if was.Action = "created"; ev.Kind == "issues" {
 		was.Action = "opened"
 	}
-	s, ok := messageOf(was)
+	s, ok := textOf(was)
 	if !ok || ev.Action != "edited" || ev.OldBody == "" || ev.Sender.Bot {
 		return false, nil
 	}
@@ -263,7 +291,7 @@ func (w *worker) read(ctx context.Context, s *userMessage) (func(*change) error,
 func (w *worker) answer(ctx context.Context, d *store.Delivery, s *userMessage, carry func(*change) error) error {
 	by, why, err := w.admit(ctx, *s)
 	if errors.Is(err, ghapp.ErrLookups) {
-		return w.postpone(d, w.cfg.Now().Add(lookAgainAtMany))
+		return w.waits.postpone(d, w.cfg.Now().Add(lookAgainAtMany))
 	}
 	if err != nil {
 		return err
@@ -337,7 +365,7 @@ func (w *worker) carryOut(
 			cmds = nil
 		}
 	}
-	if wrong != nil || !w.onlyAnswers(cmds) {
+	if wrong != nil || !onlyAnswers(w.rows, cmds) {
 		c.tellDashboard(s)
 	}
 	if err := w.tellWrong(ctx, c, s, wrong); err != nil {

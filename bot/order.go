@@ -93,9 +93,9 @@ func (c *change) tellDashboard(s userMessage) {
 }
 
 // onlyAnswers reports whether commands only settle requests.
-func (w *worker) onlyAnswers(cmds []command.Command) bool {
+func onlyAnswers(rows []row, cmds []command.Command) bool {
 	return !slices.ContainsFunc(cmds, func(c command.Command) bool {
-		row, err := rowOf(w.rows, c)
+		row, err := rowOf(rows, c)
 		return err != nil || row.right != policy.Settle
 	})
 }

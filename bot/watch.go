@@ -68,7 +68,7 @@ func (w *worker) isStop(ctx context.Context, d *store.Delivery) (bool, error) {
 	if err != nil {
 		return false, nil //nolint:nilerr // it is told when its turn comes
 	}
-	s, ok := messageOf(ev)
+	s, ok := textOf(ev)
 	if !ok {
 		return false, nil
 	}
@@ -99,13 +99,13 @@ func (w *worker) isStop(ctx context.Context, d *store.Delivery) (bool, error) {
 
 // stopIn finds a command in a text that ends a run at once, and returns the
 // right that it needs.
-func (w *worker) stopIn(ctx context.Context, body string) (right policy.Request, ok bool) {
-	cmds, wrong, err := w.commandsIn(ctx, body)
+func (b *Bot) stopIn(ctx context.Context, body string) (right policy.Request, ok bool) {
+	cmds, wrong, err := b.commandsIn(ctx, body)
 	if err != nil || wrong != nil {
 		return policy.NoRequest, false
 	}
 	for _, c := range cmds[:min(len(cmds), maxCommands)] {
-		if row, err := rowOf(w.rows, c); err == nil && row.priority == store.PriorityStop {
+		if row, err := rowOf(b.rows, c); err == nil && row.priority == store.PriorityStop {
 			return row.needs(c), true
 		}
 	}
@@ -138,10 +138,11 @@ func (w *worker) hearOne(ctx context.Context, f store.Fence, d *store.Delivery) 
 	if err != nil {
 		return err
 	}
-	s, ok := w.broughtBy(d, ev)
+	s, ok := textOf(ev)
 	if !ok || w.unlistedBot(s.author) {
 		return nil
 	}
+	s = s.broughtBy(d, w.at.Ref)
 	cmds, wrong, err := w.commandsIn(ctx, s.body)
 	if err != nil || wrong != nil || len(cmds) != 1 {
 		return err
