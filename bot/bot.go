@@ -8,7 +8,9 @@
 //	kinds.go     the kinds of events: which are stored, how urgent they are, and their handlers
 //	words.go     texts, and the authors that count
 //	watchers.go  events without text, see bot/watch
-//	handle.go    the handlers of kinds
+//	handle.go    texts
+//	aside.go     texts without a command, and questions back
+//	touched.go   texts that were changed or deleted
 //	asker.go     rights and quotas of requesters
 //	commands.go  the table of commands
 //	task.go      open, continue and supersede a session

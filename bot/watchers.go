@@ -251,11 +251,11 @@ func (b *Bot) waitsOn(ctx context.Context, l *live.Session) (bool, error) {
 }
 
 // conclude updates GitHub to the session's state, then has the watchers look at its end.
-func (w *worker) conclude(ctx context.Context, l *live.Session) error {
+func (b *Bot) conclude(ctx context.Context, l *live.Session) error {
 	err := l.Conclude(ctx)
-	for _, one := range w.cfg.Watchers {
+	for _, one := range b.cfg.Watchers {
 		if err == nil && one.Over != nil && l.State.Over() {
-			err = one.Over(ctx, w.live, l)
+			err = one.Over(ctx, b.live, l)
 		}
 	}
 	return err

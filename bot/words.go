@@ -29,7 +29,6 @@ type userMessage struct {
 	body   string
 	page   string   // GitHub's HTML of the text, see [worker.pageOf]
 	names  []string // equivalents of the command word
-	bare   bool     // it holds no command
 	target ghapp.Target
 	post   bool   // it is the first post of its thread
 	away   int    // number of its thread, if that is not the session's own
