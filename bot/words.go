@@ -3,7 +3,6 @@ package bot
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -53,55 +52,6 @@ func (b *Bot) TurnsAway(ctx context.Context, at thread.Ref, event string, payloa
 	}
 	_, why, err = w.admit(ctx, s)
 	return s.author.Login, why, err
-}
-
-// textOf returns the text of an event that can hold a command. Edits do not count: the
-// first version was acted on, and an approval in an edited comment is rejected when it is
-// used. Texts that were moved here, or with an author that did not cause the event, do
-// not count either.
-func textOf(ev ghapp.Event) (userMessage, bool) {
-	s := userMessage{ev: ev}
-	switch {
-	case ev.Thread.Number == 0:
-		return s, false
-	case ev.Kind == "issue_comment" && ev.Action == "created",
-		ev.Kind == "pull_request_review_comment" && ev.Action == "created":
-		s.body, s.author, s.target = ev.Comment.Body, ev.Comment.Author, ghapp.Target{
-			Comment: ev.Comment.ID,
-			Diff:    ev.Comment.Diff,
-		}
-	case ev.Kind == "pull_request_review" && ev.Action == "submitted":
-		s.body, s.author = ev.Review.Body, ev.Review.Author
-	case ev.Kind == "issues" && ev.Action == "opened", ev.Kind == "pull_request" && ev.Action == "opened":
-		s.body, s.author, s.post = ev.Body, ev.Author, true
-		if ev.Moved { //control:moved-text
-			return s, false
-		}
-	case ev.Kind == ghapp.Dashboard:
-		s.body, s.author = ev.Comment.Body, ev.Sender
-	case ev.Kind == "workflow_dispatch": // GitHub's own event has no thread; that of a workflow run has one
-		s.body, s.why = dispatchedTask(ev.Payload)
-		s.author = ev.Sender
-	default:
-		return s, false
-	}
-	return s, s.author.ID != 0 && s.author.ID == ev.Sender.ID //control:author-speaks
-}
-
-// dispatchedTask returns the task of a workflow run or a trigger, as its author could have
-// written it: one task, for any words in it. why is its origin.
-func dispatchedTask(inputs json.RawMessage) (body, why string) {
-	var in struct{ Task, Mode, Model, Why string }
-	if json.Unmarshal(inputs, &in) != nil || strings.TrimSpace(in.Task) == "" {
-		return "", ""
-	}
-	flags := ""
-	for _, f := range [][2]string{{"mode", in.Mode}, {"model", in.Model}} {
-		if words := strings.Fields(f[1]); len(words) == 1 {
-			flags += " --" + f[0] + " " + words[0]
-		}
-	}
-	return "/agent" + flags + " task:\n\n" + command.InertFor(in.Task), in.Why //control:one-task
 }
 
 // unverified returns the author as the event names it. GitHub was not asked for its rights.
