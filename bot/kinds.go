@@ -56,7 +56,7 @@ func classify(ev ghapp.Event) event {
 		e.kind = reviewed
 	case touches:
 		e.kind = touched
-	case e.speaks && e.text.post:
+	case e.speaks && e.text.from == inPost:
 		e.kind = posted
 	case e.speaks:
 		e.kind = spoken
@@ -145,19 +145,17 @@ func textOf(ev ghapp.Event) (userMessage, bool) {
 		return s, false
 	case ev.Kind == "issue_comment" && ev.Action == "created",
 		ev.Kind == "pull_request_review_comment" && ev.Action == "created":
-		s.body, s.author, s.target = ev.Comment.Body, ev.Comment.Author, ghapp.Target{
-			Comment: ev.Comment.ID,
-			Diff:    ev.Comment.Diff,
-		}
+		s.from, s.body, s.author = inComment, ev.Comment.Body, ev.Comment.Author
+		s.target = ghapp.Target{Comment: ev.Comment.ID, Diff: ev.Comment.Diff}
 	case ev.Kind == "pull_request_review" && ev.Action == "submitted":
-		s.body, s.author = ev.Review.Body, ev.Review.Author
+		s.from, s.body, s.author = inReview, ev.Review.Body, ev.Review.Author
 	case ev.Kind == "issues" && ev.Action == "opened", ev.Kind == "pull_request" && ev.Action == "opened":
-		s.body, s.author, s.post = ev.Body, ev.Author, true
+		s.from, s.body, s.author = inPost, ev.Body, ev.Author
 		if ev.Moved { //control:moved-text
 			return s, false
 		}
 	case ev.Kind == ghapp.Dashboard:
-		s.body, s.author = ev.Comment.Body, ev.Sender
+		s.from, s.body, s.author = inDashboard, ev.Comment.Body, ev.Sender
 	case ev.Kind == "workflow_dispatch": // GitHub's own event has no thread; that of a workflow run has one
 		s.body, s.why = dispatchedTask(ev.Payload)
 		s.author = ev.Sender

@@ -87,7 +87,7 @@ func (b *Bot) threadOf(row *store.Session) (live.Thread, error) {
 // tellDashboard tells the thread of a text that was written in the dashboard. Answers to
 // requests have a line of their own.
 func (c *change) tellDashboard(s userMessage) {
-	if s.ev.Kind == ghapp.Dashboard {
+	if s.from == inDashboard {
 		c.reply(s, render.InDashboard(s.author.Login, s.body))
 	}
 }

@@ -29,11 +29,22 @@ type userMessage struct {
 	page   string   // GitHub's HTML of the text, see [worker.pageOf]
 	names  []string // equivalents of the command word
 	target ghapp.Target
-	post   bool   // it is the first post of its thread
+	from   origin
 	away   int    // number of its thread, if that is not the session's own
 	first  bool   // the current command is the first task of the text
 	why    string // origin of a task that no user wrote in the thread
 }
+
+// origin is the place in which a text was written.
+type origin int
+
+const (
+	noText      origin = iota // a task that no user wrote in the thread
+	inComment                 // of the thread, or of a diff
+	inReview                  // the words of a review
+	inPost                    // the first post of the thread
+	inDashboard               // it is not on GitHub
+)
 
 // TurnsAway returns the author of an event's text and the reason that they get no part in
 // a thread, or "" if they may. It changes nothing.
