@@ -128,9 +128,12 @@ func (b *Bot) deliveryOf(ctx context.Context, e event) (d store.Delivery, ok boo
 // reviewCalls returns the delivery of a change of a request under review.
 func reviewCalls(e event) (store.Delivery, bool) {
 	ev := e.ev
+	at := ev.Updated.UTC().Format(time.RFC3339)
 	return store.Delivery{
-		Thread: e.about.Key(), Sender: ev.Sender.Login, Priority: store.PriorityAnswer,
-		Key: fmt.Sprintf("look-%s-%s-%d-%d-%s-%s", ev.Kind, ev.Action, ev.Thread.Number, ev.Review.ID, ev.After, ev.Updated.UTC().Format(time.RFC3339)),
+		Thread:   e.about.Key(),
+		Sender:   ev.Sender.Login,
+		Priority: store.PriorityAnswer,
+		Key:      fmt.Sprintf("look-%s-%s-%d-%d-%s-%s", ev.Kind, ev.Action, ev.Thread.Number, ev.Review.ID, ev.After, at),
 	}, true
 }
 
