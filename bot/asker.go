@@ -255,13 +255,13 @@ func (all waits) postpone(d *store.Delivery, until time.Time) error {
 }
 
 // expire removes the senders that have waited long enough.
-func (all waits) expire(now time.Time) {
-	maps.DeleteFunc(all, func(_ asking, until time.Time) bool { return !now.Before(until) })
+func (all waits) expire(now func() time.Time) {
+	maps.DeleteFunc(all, func(_ asking, until time.Time) bool { return !now().Before(until) })
 }
 
 // next returns the oldest delivery of the thread that need not wait.
 func (w *worker) next(ctx context.Context) (*store.Delivery, error) {
-	w.waits.expire(w.cfg.Now())
+	w.waits.expire(w.cfg.Now)
 	if len(w.waits) == 0 {
 		return w.cfg.Store.Deliveries.Next(ctx, w.key)
 	}
