@@ -39,7 +39,7 @@ type userMessage struct {
 type origin int
 
 const (
-	noText      origin = iota // a task that no user wrote in the thread
+	unwritten   origin = iota // a task that no user wrote in the thread
 	inComment                 // of the thread, or of a diff
 	inReview                  // the words of a review
 	inPost                    // the first post of the thread
