@@ -131,8 +131,66 @@ func askAnew(
 	return asks.Anew(ctx, l.State, gone(asks, l.State))
 }
 
-// handleReview records the effect of an event on a request that is up for review.
-func (w *worker) handleReview(ctx context.Context, d *store.Delivery, ev ghapp.Event) error {
+// okCommit handles the approval of a fork's commit.
+func okCommit(ctx context.Context, r *request) error {
+	var v *session.State
+	if r.sess != nil {
+		var err error
+		if v, err = r.viewWith(ctx); err != nil {
+			return err
+		}
+	}
+	if len(r.cmd.IDs) > 0 {
+		return r.okFor(ctx, v, r.cmd.IDs[0])
+	}
+	if v != nil && approval.WaitingCommit(v) != nil {
+		r.reply(render.ForkNamesNone(approval.WaitingCommit(v).Head))
+		return nil
+	}
+	if v != nil && len(approval.Open(v)) > 0 && len(approval.Open(v)) == len(v.Open()) {
+		return r.replyOnce(ctx, approval.AskedNear, approval.Open(v), render.DidYouMean("approve", approval.Open(v)))
+	}
+	r.cmd.Name, r.cmd.Text = command.Task, "ok"
+	if asked, err := r.askBack(ctx); asked || err != nil {
+		return err
+	}
+	if v != nil && len(v.Open()) > 0 { // a question
+		return r.follow(ctx)
+	}
+	r.reply(render.NothingAsked)
+	return nil
+}
+
+// okFor approves one commit of a fork.
+func (r *request) okFor(ctx context.Context, v *session.State, commit string) error {
+	if v == nil {
+		r.reply(render.NoForkWaits(commit))
+		return nil
+	}
+	yes := session.Resolved{
+		By:   r.actor.Login,
+		ByID: r.actor.ID,
+		Key:  cmp.Or(approval.Source(r.msg.ev, r.msg.target), r.msg.key),
+	}
+	res, told, err := r.w.live.Fork(&r.w.at, r.sess, nil).Answer(ctx, v, commit, yes)
+	switch {
+	case err != nil:
+		return err
+	case res == nil:
+		r.reply(told)
+	default:
+		r.c.append(session.NewEvent(session.TypeResolved, v.Turns, *res))
+		r.react("+1")
+	}
+	return nil
+}
+
+// handleReviewed looks at GitHub for the effect of an event on a request that is up for
+// review, and records it.
+func handleReviewed(ctx context.Context, w *worker, d *store.Delivery, e event) error {
+	if err := w.at.Connect(ctx, w.cfg.GitHub, e.ev.Installation); err != nil {
+		return err
+	}
 	sess, err := w.session(ctx)
 	if err != nil {
 		return err
@@ -140,10 +198,10 @@ func (w *worker) handleReview(ctx context.Context, d *store.Delivery, ev ghapp.E
 	if sess == nil {
 		return w.cfg.Store.Deliveries.Done(ctx, "no session", d.ID)
 	}
-	heard, words, err := w.admitReview(ctx, ev)
+	heard, words, err := w.admitReview(ctx, e.ev)
 	switch {
 	case errors.Is(err, ghapp.ErrLookups):
-		return w.postpone(d, w.cfg.Now().Add(lookAgainAtMany))
+		return w.waits.postpone(d, w.cfg.Now().Add(lookAgainAtMany))
 	case err != nil:
 		return err
 	case !heard:
@@ -153,7 +211,7 @@ func (w *worker) handleReview(ctx context.Context, d *store.Delivery, ev ghapp.E
 	if err != nil {
 		return err
 	}
-	seen, err := w.live.Approvals(&w.at, sess).JudgeReview(ctx, v, ev)
+	seen, err := w.live.Approvals(&w.at, sess).JudgeReview(ctx, v, e.ev)
 	if err != nil {
 		return err
 	}

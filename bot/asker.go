@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -239,21 +240,28 @@ func (w *worker) overQuota(ctx context.Context, d *store.Delivery, a Asker) erro
 	if _, err := w.once(ctx, in); err != nil {
 		return err
 	}
-	return w.postpone(d, now.Add(min(wait, lookAgain)))
+	return w.waits.postpone(d, now.Add(min(wait, lookAgain)))
 }
 
-func (w *worker) postpone(d *store.Delivery, until time.Time) error {
-	w.waits[asking{d.Sender, d.Priority <= store.PriorityAnswer}] = until
+// waits are the senders over a quota, with the times of the next looks at their deliveries.
+type waits map[asking]time.Time
+
+func askingOf(d *store.Delivery) asking { return asking{d.Sender, d.Priority <= store.PriorityAnswer} }
+
+// postpone has the sender of a delivery wait.
+func (all waits) postpone(d *store.Delivery, until time.Time) error {
+	all[askingOf(d)] = until
 	return &postponed{until}
+}
+
+// expire removes the senders that have waited long enough.
+func (all waits) expire(now func() time.Time) {
+	maps.DeleteFunc(all, func(_ asking, until time.Time) bool { return !now().Before(until) })
 }
 
 // next returns the oldest delivery of the thread that need not wait.
 func (w *worker) next(ctx context.Context) (*store.Delivery, error) {
-	for who, until := range w.waits {
-		if !w.cfg.Now().Before(until) {
-			delete(w.waits, who)
-		}
-	}
+	w.waits.expire(w.cfg.Now)
 	if len(w.waits) == 0 {
 		return w.cfg.Store.Deliveries.Next(ctx, w.key)
 	}
@@ -264,7 +272,7 @@ func (w *worker) next(ctx context.Context) (*store.Delivery, error) {
 			return nil, errors.Join(err, store.ErrNotFound)
 		}
 		for _, d := range list {
-			if _, waits := w.waits[asking{d.Sender, d.Priority <= store.PriorityAnswer}]; !waits {
+			if _, waits := w.waits[askingOf(d)]; !waits {
 				return d, nil
 			}
 			after = d.Seq
@@ -274,9 +282,9 @@ func (w *worker) next(ctx context.Context) (*store.Delivery, error) {
 }
 
 // nextLook returns a [postponed] error with the time of the next look, or nil.
-func (w *worker) nextLook() error {
+func (all waits) nextLook() error {
 	var first *postponed
-	for _, until := range w.waits {
+	for _, until := range all {
 		if first == nil || until.Before(first.until) {
 			first = &postponed{until}
 		}

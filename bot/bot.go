@@ -5,10 +5,12 @@
 // clients and the runner of sessions are given to it.
 //
 //	bot.go       one wake of a thread: take deliveries, run the session
-//	source.go    which deliveries are wanted, and how urgent they are
+//	kinds.go     the kinds of events: which are stored, how urgent they are, and their handlers
 //	words.go     texts, and the authors that count
 //	watchers.go  events without text, see bot/watch
-//	handle.go    the meaning of a delivery
+//	handle.go    texts
+//	aside.go     texts without a command, and questions back
+//	touched.go   texts that were changed or deleted
 //	asker.go     rights and quotas of requesters
 //	commands.go  the table of commands
 //	task.go      open, continue and supersede a session
@@ -197,9 +199,9 @@ type worker struct {
 	answering     sync.Mutex      // held while deliveries are answered during a run
 	answeredEarly map[string]bool // deliveries answered and counted during a run
 
-	waits       map[asking]time.Time // senders over a quota, and when to look again
-	getsReplies bool                 // the delivery's author gets replies
-	turnedAway  string               // last author turned away in this thread, and why
+	waits       waits
+	getsReplies bool   // the delivery's author gets replies
+	turnedAway  string // last author turned away in this thread, and why
 }
 
 func (b *Bot) worker(ref thread.Ref) *worker {
@@ -207,7 +209,7 @@ func (b *Bot) worker(ref thread.Ref) *worker {
 		Bot:           b,
 		key:           ref.Key(),
 		at:            live.Thread{Ref: ref},
-		waits:         map[asking]time.Time{},
+		waits:         waits{},
 		answeredEarly: map[string]bool{},
 		edits:         outbox.Edits{Settle: b.cfg.Settle},
 		leases: outbox.Leases{
@@ -248,7 +250,7 @@ func (b *Bot) Work(ctx context.Context, key string) (err error) {
 			return err
 		}
 		if !again {
-			return w.nextLook()
+			return w.waits.nextLook()
 		}
 	}
 }

@@ -96,7 +96,7 @@ func reactionKey(s userMessage, content string) string {
 // takesReaction reports whether GitHub allows reactions to a text. It does not for
 // reviews, and a text of the dashboard is not on GitHub.
 func (s userMessage) takesReaction() bool {
-	return s.target != (ghapp.Target{}) || s.ev.Kind != "pull_request_review" && s.ev.Kind != ghapp.Dashboard
+	return s.target != (ghapp.Target{}) || s.from != inReview && s.from != inDashboard
 }
 
 // wordsKey is the lease key for answers in a thread without a session.

@@ -42,9 +42,7 @@ func (r *request) words() string {
 }
 
 // isFirstPost reports whether the request is in the first post of its thread.
-func (r *request) isFirstPost() bool {
-	return r.msg.ev.Kind == "issues" || r.msg.ev.Kind == "pull_request"
-}
+func (r *request) isFirstPost() bool { return r.msg.from == inPost }
 
 // commandText returns the command's text as a reader of the comment sees it.
 func (r *request) commandText() string {
@@ -66,7 +64,7 @@ func (r *request) show(what string) command.Show {
 // pageOf returns GitHub's HTML of a text: "" if the text has changed since, or was never
 // on GitHub.
 func (w *worker) pageOf(ctx context.Context, s userMessage) (page string, err error) {
-	if first := s.ev.Kind == "issues" || s.ev.Kind == "pull_request"; !first && s.wroteID() == 0 {
+	if s.from != inPost && s.wroteID() == 0 {
 		return "", nil
 	}
 	said, err := w.at.Client.CurrentText(ctx, s.text())     //control:shown-is-asked

@@ -87,15 +87,15 @@ func (b *Bot) threadOf(row *store.Session) (live.Thread, error) {
 // tellDashboard tells the thread of a text that was written in the dashboard. Answers to
 // requests have a line of their own.
 func (c *change) tellDashboard(s userMessage) {
-	if s.ev.Kind == ghapp.Dashboard {
+	if s.from == inDashboard {
 		c.reply(s, render.InDashboard(s.author.Login, s.body))
 	}
 }
 
 // onlyAnswers reports whether commands only settle requests.
-func (w *worker) onlyAnswers(cmds []command.Command) bool {
+func onlyAnswers(rows []row, cmds []command.Command) bool {
 	return !slices.ContainsFunc(cmds, func(c command.Command) bool {
-		row, err := rowOf(w.rows, c)
+		row, err := rowOf(rows, c)
 		return err != nil || row.right != policy.Settle
 	})
 }

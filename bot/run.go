@@ -214,7 +214,7 @@ func (w *worker) run(ctx context.Context, l *live.Session) (again bool, err erro
 	watched := make(chan struct{})
 	go func() {
 		defer close(watched)
-		_ = fault.Guarded(run, w.cfg.Log, "watch for a stop", func() error { w.watch(run, l.Fence, cancel); return nil })
+		_ = fault.Guarded(run, w.cfg.Log, "watch for a stop", func() error { listener{w, l.Fence}.watch(run, cancel); return nil })
 	}()
 	use, asks := l.BeginUse(), w.live.Approvals(l.Thread, l.Row)
 	work, id := l.State.Task, l.Data.RequesterID

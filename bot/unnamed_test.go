@@ -250,10 +250,10 @@ func TestAsides(t *testing.T) {
 				return
 			}
 			a, err := readAside(t.Context(), c.w, s)
-			if err != nil || a.means() != (tt.want != "-") {
+			if err != nil || a.matters() != (tt.want != "-") {
 				t.Fatalf("%q means %+v, %v", tt.text, a, err)
 			}
-			if !a.means() {
+			if !a.matters() {
 				return
 			}
 			got := c.w.change()

@@ -50,36 +50,6 @@ func askWatchers(ctx context.Context, w *worker, d *store.Delivery, ev ghapp.Eve
 	return &watch.Answer{Note: "nothing for us"}, nil
 }
 
-// textOrAnswer returns the text that a delivery brings to this thread, or the answer of the
-// watchers. A task in that answer is returned as a text.
-func textOrAnswer(
-	ctx context.Context,
-	w *worker,
-	d *store.Delivery,
-	ev ghapp.Event,
-) (s userMessage, a *watch.Answer, err error) {
-	s, ok := w.broughtBy(d, ev)
-	if ok && (ev.Kind == "pull_request" || ev.Kind == "issues") { // its text may call the agent, too
-		cmds, use, err := w.commandsIn(ctx, s.body)
-		if err != nil {
-			return s, nil, err
-		}
-		ok = len(cmds) > 0 || use != nil
-	}
-	if ok {
-		return s, nil, nil
-	}
-	a, err = askWatchers(ctx, w, d, ev)
-	if err != nil || a.Task == nil {
-		return s, a, err
-	}
-	if ev, err = ghapp.ParseEvent("workflow_dispatch", a.Task); err != nil {
-		return s, nil, err
-	}
-	s, _ = w.broughtBy(d, ev)
-	return s, nil, nil
-}
-
 // carryOutAnswer carries out the answer of a watcher.
 func carryOutAnswer(ctx context.Context, w *worker, d *store.Delivery, a *watch.Answer) error {
 	c := w.change()
@@ -281,11 +251,11 @@ func (b *Bot) waitsOn(ctx context.Context, l *live.Session) (bool, error) {
 }
 
 // conclude updates GitHub to the session's state, then has the watchers look at its end.
-func (w *worker) conclude(ctx context.Context, l *live.Session) error {
+func (b *Bot) conclude(ctx context.Context, l *live.Session) error {
 	err := l.Conclude(ctx)
-	for _, one := range w.cfg.Watchers {
+	for _, one := range b.cfg.Watchers {
 		if err == nil && one.Over != nil && l.State.Over() {
-			err = one.Over(ctx, w.live, l)
+			err = one.Over(ctx, b.live, l)
 		}
 	}
 	return err

@@ -3,14 +3,12 @@ package bot
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/handrail-bot/handrail/bot/approval"
 	"github.com/handrail-bot/handrail/bot/command"
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/live"
@@ -30,12 +28,23 @@ type userMessage struct {
 	body   string
 	page   string   // GitHub's HTML of the text, see [worker.pageOf]
 	names  []string // equivalents of the command word
-	bare   bool     // it holds no command
 	target ghapp.Target
+	from   origin
 	away   int    // number of its thread, if that is not the session's own
 	first  bool   // the current command is the first task of the text
 	why    string // origin of a task that no user wrote in the thread
 }
+
+// origin is the place in which a text was written.
+type origin int
+
+const (
+	unwritten   origin = iota // a task that no user wrote in the thread
+	inComment                 // of the thread, or of a diff
+	inReview                  // the words of a review
+	inPost                    // the first post of the thread
+	inDashboard               // it is not on GitHub
+)
 
 // TurnsAway returns the author of an event's text and the reason that they get no part in
 // a thread, or "" if they may. It changes nothing.
@@ -44,7 +53,7 @@ func (b *Bot) TurnsAway(ctx context.Context, at thread.Ref, event string, payloa
 	if err != nil {
 		return "", "", fmt.Errorf("%w: %w", store.ErrUnparsable, err)
 	}
-	s, ok := messageOf(ev)
+	s, ok := textOf(ev)
 	if !ok || s.author.Bot {
 		return "", "", nil
 	}
@@ -54,55 +63,6 @@ func (b *Bot) TurnsAway(ctx context.Context, at thread.Ref, event string, payloa
 	}
 	_, why, err = w.admit(ctx, s)
 	return s.author.Login, why, err
-}
-
-// messageOf returns the text of an event that can hold a command. Edits do not count: the
-// first version was acted on, and an approval in an edited comment is rejected when it is
-// used. Texts that were moved here, or with an author that did not cause the event, do
-// not count either.
-func messageOf(ev ghapp.Event) (userMessage, bool) {
-	s := userMessage{ev: ev}
-	switch {
-	case ev.Thread.Number == 0:
-		return s, false
-	case ev.Kind == "issue_comment" && ev.Action == "created",
-		ev.Kind == "pull_request_review_comment" && ev.Action == "created":
-		s.body, s.author, s.target = ev.Comment.Body, ev.Comment.Author, ghapp.Target{
-			Comment: ev.Comment.ID,
-			Diff:    ev.Comment.Diff,
-		}
-	case ev.Kind == "pull_request_review" && ev.Action == "submitted":
-		s.body, s.author = ev.Review.Body, ev.Review.Author
-	case ev.Kind == "issues" && ev.Action == "opened", ev.Kind == "pull_request" && ev.Action == "opened":
-		s.body, s.author = ev.Body, ev.Author
-		if ev.Moved { //control:moved-text
-			return s, false
-		}
-	case ev.Kind == ghapp.Dashboard:
-		s.body, s.author = ev.Comment.Body, ev.Sender
-	case ev.Kind == "workflow_dispatch": // GitHub's own event has no thread; that of a workflow run has one
-		s.body, s.why = dispatchedTask(ev.Payload)
-		s.author = ev.Sender
-	default:
-		return s, false
-	}
-	return s, s.author.ID != 0 && s.author.ID == ev.Sender.ID //control:author-speaks
-}
-
-// dispatchedTask returns the task of a workflow run or a trigger, as its author could have
-// written it: one task, for any words in it. why is its origin.
-func dispatchedTask(inputs json.RawMessage) (body, why string) {
-	var in struct{ Task, Mode, Model, Why string }
-	if json.Unmarshal(inputs, &in) != nil || strings.TrimSpace(in.Task) == "" {
-		return "", ""
-	}
-	flags := ""
-	for _, f := range [][2]string{{"mode", in.Mode}, {"model", in.Model}} {
-		if words := strings.Fields(f[1]); len(words) == 1 {
-			flags += " --" + f[0] + " " + words[0]
-		}
-	}
-	return "/agent" + flags + " task:\n\n" + command.InertFor(in.Task), in.Why //control:one-task
 }
 
 // unverified returns the author as the event names it. GitHub was not asked for its rights.
@@ -169,61 +129,36 @@ func (b *Bot) Source(ctx context.Context, event string, payload []byte) (store.D
 		return store.Delivery{}, false, nil
 	}
 	ev, err := ghapp.ParseEvent(event, payload)
-	if err == nil {
-		err = b.repositoryChanged(ctx, ev)
+	if err != nil {
+		return store.Delivery{}, false, fmt.Errorf("%w: %w", store.ErrUnparsable, err)
 	}
-	if ev.Kind == "repository" {
-		return store.Delivery{}, false, err
+	e := classify(ev)
+	if e.kind == moved {
+		return store.Delivery{}, false, b.repositoryChanged(ctx, ev)
 	}
-	s, spoken := messageOf(ev)
-	if err == nil && spoken && (b.unlistedBot(s.author) || b.cfg.GitHub.Flooding(ev.Thread.Repository(), s.author.Login)) {
+	if e.speaks && (b.unlistedBot(e.text.author) || b.cfg.GitHub.Flooding(ev.Thread.Repository(), e.text.author.Login)) {
 		return store.Delivery{}, false, nil // before its text is parsed, which takes time
 	}
 	ctx, cancel := context.WithTimeout(ctx, intakePatience)
 	defer cancel()
-	names, unknown := b.names(ctx, textsIn(ev))
-	src, ok, err := sourceBy(event, payload, names)
-	if err == nil && !ok && spoken && b.serves(ev.Thread) {
-		if ok = unknown != nil; !ok { // if the bot's name is unknown, it is parsed when handled
-			ok, err = b.mayAnswer(ctx, s)
-		}
-		src = sourceOf(s, store.PriorityAnswer)
-	}
-	if err == nil && !ok {
-		src, ok, err = b.withoutWords(ctx, ev)
-	}
+	e.names, err = b.names(ctx, textsIn(ev))
+	e.unnamed = err != nil
+	d, ok, err := b.deliveryOf(ctx, e)
 	if err != nil || !ok {
-		return src, ok, err
+		return d, ok, err
 	}
 	if !b.serves(ev.Thread) { //control:repositories
 		if _, told := b.unserved.LoadOrStore(strings.ToLower(ev.Thread.Repository()), true); !told {
 			b.cfg.Log.Warn("deliveries of a repository that is not served are dropped", "repository", ev.Thread.Repository())
 		}
-		return src, false, nil
+		return d, false, nil
 	}
-	said := s.body
+	said := e.text.body
 	if ev.Action == "edited" {
 		said = ev.Comment.Body
 	}
 	ours, _ := b.cfg.GitHub.Written(said)
-	return src, !ours, nil //control:own-edits-cost-nothing
-}
-
-// withoutWords returns the delivery for an event without a text.
-func (b *Bot) withoutWords(ctx context.Context, ev ghapp.Event) (src store.Delivery, ok bool, err error) {
-	if approval.ForkMoves(ev) {
-		ok, err = b.waitsHere(ctx, ev.Thread)
-		src = store.Delivery{
-			Thread:   ev.Thread.Key(),
-			Sender:   ev.Sender.Login,
-			Priority: store.PriorityWork,
-			Key:      fmt.Sprintf("moved-%d-%s", ev.Thread.Number, ev.After),
-		}
-	}
-	if ok || err != nil {
-		return src, ok, err
-	}
-	return b.watcherDelivery(ctx, ev)
+	return d, !ours, nil //control:own-edits-cost-nothing
 }
 
 // repositoryChanged renames the records of a repository, or ends its sessions if it is
@@ -231,7 +166,7 @@ func (b *Bot) withoutWords(ctx context.Context, ev ghapp.Event) (src store.Deliv
 func (b *Bot) repositoryChanged(ctx context.Context, ev ghapp.Event) error {
 	b.wakeRemoved(ctx, ev.Removed)
 	switch is, was := ev.Thread.Repository(), ev.From.Repository(); {
-	case ev.Kind != "repository":
+	case ev.Kind != "repository": // access to repositories
 	case was != "/" && b.serves(ev.Thread):
 		return store.Rename(ctx, b.cfg.Store, was, is)
 	case was != "/":
@@ -279,8 +214,8 @@ func (b *Bot) Verbs(ctx context.Context, event string, payload []byte) (names []
 	if err != nil {
 		return nil, err
 	}
-	s, spoken := messageOf(ev)
-	if !spoken {
+	s, ok := textOf(ev)
+	if !ok {
 		return nil, nil
 	}
 	cmds, _, err := b.commandsIn(ctx, s.body)

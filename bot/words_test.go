@@ -155,7 +155,8 @@ func TestWordsAboveTheCommand(t *testing.T) {
 		}
 		var got []string
 		for i, cmd := range cmds {
-			s := userMessage{body: tt.body, first: i == firstTask(cmds), ev: ghapp.Event{Kind: tt.kind, EventPost: ghapp.EventPost{Title: "Ti\u202etle"}}}
+			from := map[string]origin{"issue_comment": inComment, "issues": inPost}[tt.kind]
+			s := userMessage{from: from, body: tt.body, first: i == firstTask(cmds), ev: ghapp.Event{EventPost: ghapp.EventPost{Title: "Ti\u202etle"}}}
 			r := &request{at: &live.Thread{}, w: &worker{Bot: b}, msg: s, cmd: cmd}
 			if cmd.Name == command.Task {
 				got = append(got, r.words())

@@ -148,11 +148,19 @@ func FromDashboard(at thread.Ref, installation int64, by User, text string, when
 	})
 }
 
-// knownEvents returns the event names that [ParseEvent] understands.
+// Subscribed returns the events to which an App subscribes.
+func Subscribed() []string {
+	return []string{
+		"issue_comment", "issues", "pull_request", "pull_request_review", "pull_request_review_comment",
+		"repository", "push", "check_run", "check_suite", "workflow_run", "status", "repository_dispatch",
+	}
+}
+
+// knownEvents returns the event names that [ParseEvent] understands: those of [Subscribed],
+// those that every App gets, those of workflow runs, and the dashboard's.
 func knownEvents() []string {
-	return []string{"issue_comment", "issues", "pull_request", "pull_request_target", "pull_request_review",
-		"pull_request_review_comment", "push", "check_run", "check_suite", "workflow_run", "status", "installation",
-		"installation_repositories", "repository", "ping", "repository_dispatch", "workflow_dispatch", "schedule", Dashboard}
+	return append(Subscribed(), "installation", "installation_repositories", "ping",
+		"pull_request_target", "workflow_dispatch", "schedule", Dashboard)
 }
 
 // ParseEvent parses a payload whose signature was verified. An event that the bot does

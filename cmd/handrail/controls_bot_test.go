@@ -180,6 +180,7 @@ var controlsOfBot = []control{
 	{"own-marker", "value true, key", "./bot", "TestOwnWordsWithAToken"},
 	{"author-speaks", "value s, true", "./bot", "TestWhoseWordsCount"},
 	{"moved-text", "false", "./bot", "TestWhoseWordsCount"},
+	{"review-is-looked-at", "false", "./bot", "TestClassify"},
 	{"other-apps", "false", "./bot", "TestWhoseWordsCount"},
 	{"repositories", "false", "./bot", "TestOtherRepositories"},
 	{"mention-people", "without 3", "./bot/approval", "TestPerson"},

@@ -29,7 +29,7 @@ var arrows = map[string][]string{
 	"bot/...":           {"bot/thread", "bot/store", "agent/session", "policy", "policy/*"},
 	"bot/ghapp":         {"bot/ghapp/answer", "bot/quota", "bot/thread", "policy", "policy/*"},
 	"bot/ghapp/answer":  {},
-	"bot/ghapp/granted": {"bot/ghapp/answer", "policy/secret"},
+	"bot/ghapp/granted": {"bot/ghapp", "bot/ghapp/answer", "policy/secret"},
 	"bot/poll":          {"bot/ghapp", "bot/ghapp/reads", "bot/store", "bot/thread"},
 	"bot/ghapp/reads":   {"bot/ghapp", "bot/thread"},
 	"bot/quota":         {},

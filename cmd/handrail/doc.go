@@ -20,7 +20,8 @@
 //
 //  1. bot/webhook verifies the signature over the raw bytes, stores the delivery and
 //     answers 202.
-//  2. bot/queue gives the thread to one worker, which handles its deliveries in order.
+//  2. bot/queue gives the thread to one worker, which handles its deliveries in order, each
+//     as the table of kinds in bot/kinds.go says.
 //  3. bot/command reads "/agent …" in the comment; policy decides whether its author may
 //     give it.
 //  4. bot opens or continues the thread's session, reacts with 👀 and posts the progress
@@ -53,7 +54,8 @@
 //	to add a store           bot/store/store.go, then bot/store/storetest verifies it
 //	to add a comment command a row in bot/commands.go
 //	to change a text         bot/render, with golden files
-//	to add a trigger         bot/watch has the contract, cmd/watchers the table
+//	to add a trigger         its event in bot/ghapp/event.go, and a row in bot/kinds.go; for
+//	                         events without a text bot/watch and cmd/watchers
 //
 // # The rules that keep it safe
 //

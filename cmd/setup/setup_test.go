@@ -25,6 +25,7 @@ import (
 	"time"
 
 	"github.com/handrail-bot/handrail/bot"
+	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/ghapp/granted"
 	"github.com/handrail-bot/handrail/cmd/config"
 	"github.com/handrail-bot/handrail/cmd/doctor"
@@ -273,7 +274,7 @@ func TestWhoMayOpen(t *testing.T) {
 // TestEventsAreHeard: the App subscribes to what the bot listens to, and to nothing else.
 func TestEventsAreHeard(t *testing.T) {
 	t.Parallel()
-	for _, event := range granted.Events() {
+	for _, event := range ghapp.Subscribed() {
 		if !bot.Hears(event) {
 			t.Errorf("nobody listens to %s", event)
 		}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/bradleyfalzon/ghinstallation/v2"
 
+	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/ghapp/answer"
 )
 
@@ -367,7 +368,7 @@ func (g Grant) Lacks() (permissions, events []string) {
 			permissions = append(permissions, p.Name+": "+p.Level)
 		}
 	}
-	for _, e := range Events() {
+	for _, e := range ghapp.Subscribed() {
 		if !slices.Contains(g.Events, e) {
 			events = append(events, e)
 		}

@@ -1,4 +1,4 @@
-// This file lists the permissions and events that the bot's GitHub App needs.
+// This file lists the permissions that the bot's GitHub App needs.
 
 package granted
 
@@ -27,12 +27,4 @@ func wantedPermissions() []Permission {
 // optional: without it, the bot shows such a change in the thread for a user to commit.
 func workflows() Permission {
 	return Permission{"workflows", "write", "to push approved changes of workflow files"}
-}
-
-// Events returns the events to which the App must subscribe.
-func Events() []string {
-	return []string{
-		"issue_comment", "issues", "pull_request", "pull_request_review", "pull_request_review_comment",
-		"repository", "push", "check_run", "check_suite", "workflow_run", "status", "repository_dispatch",
-	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-github/v62/github"
 
+	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/ghapp/answer"
 	"github.com/handrail-bot/handrail/policy/pattern"
 	"github.com/handrail-bot/handrail/policy/secret"
@@ -108,7 +109,7 @@ func (c Choice) Manifest(back string) ([]byte, error) {
 		"name": "Handrail", "url": "https://github.com/handrail-bot/handrail", "redirect_url": back, "public": false,
 		"description":         "A coding agent on our own models. Unsafe commands and sensitive files wait for approval.",
 		"hook_attributes":     map[string]any{"url": hook, "active": true},
-		"default_permissions": rights, "default_events": Events(),
+		"default_permissions": rights, "default_events": ghapp.Subscribed(),
 	})
 }
 
