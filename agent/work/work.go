@@ -562,7 +562,7 @@ func (e *Engine) open(
 	}
 	spec := workspace.Spec{
 		Keep:    j.caches != "",
-		Session: j.Task.Session, Name: j.Name, Source: source.Source, Over: source.Over, Git: before.dir, Layer: layer.dir, Others: others.list, State: filepath.Join(state, "state"), Image: j.image.Name, Pull: e.cfg.Rules.Pulls(j.image.Name), Tell: j.OnSetup,
+		Session: j.Task.Session, Name: j.Name, Source: source.Source, Over: source.Over, Git: before.dir, Layer: layer.dir, Others: others.list, LSP: w.LSP, State: filepath.Join(state, "state"), Image: j.image.Name, Pull: e.cfg.Rules.Pulls(j.image.Name), Tell: j.OnSetup,
 		Limits: workspace.Limits{MemoryBytes: int64(w.Memory), Pids: int64(w.Pids), CPUs: w.CPUs, DiskBytes: int64(w.Disk),
 			Command: workspace.MaxCommand},
 	}

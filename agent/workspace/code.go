@@ -34,6 +34,7 @@ type ServerState struct {
 	Extensions []string      `json:"extensions"`
 	Files      int           `json:"files"`
 	Installed  bool          `json:"installed"`
+	Bundled    bool          `json:"bundled,omitempty"` // it is one of [Spec.LSP]
 	Version    string        `json:"version,omitempty"` // as the server names it
 	Start      time.Duration `json:"start,omitempty"`   // time that it took to start
 	Why        string        `json:"why,omitempty"`     // why it does not start; "" if it does

@@ -490,3 +490,45 @@ func TestOutsideSource(t *testing.T) {
 		}
 	}
 }
+
+// TestInstalledServers: those of the operator are used for files without a server of the workspace.
+func TestInstalledServers(t *testing.T) {
+	own, dir := t.TempDir(), t.TempDir()
+	t.Setenv("PATH", own)
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	bin := filepath.Join(dir, "basedpyright", "bin")
+	err = errors.Join(
+		os.MkdirAll(bin, 0o755),
+		os.Symlink(self, filepath.Join(bin, "basedpyright-langserver")),
+		os.Symlink(self, filepath.Join(own, "pyright-langserver")),
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := serveIn(t, Config{LSP: dir}, "", map[string]string{"a.py": "func Hub\n"}, "py")
+	check := func(want string, bundled bool) {
+		t.Helper()
+		list, err := s.Languages(t.Context(), nil)
+		if err != nil || len(list) != 1 || list[0].Server != want {
+			t.Fatalf("languages are %+v, %v, want %s", list, err, want)
+		}
+		states, err := s.Servers(t.Context())
+		if err != nil || len(states) != 1 {
+			t.Fatalf("servers are %+v, %v", states, err)
+		}
+		if v := states[0]; v.Server != want || !v.Installed || v.Bundled != bundled || v.Why != "" {
+			t.Errorf("the server is %+v", v)
+		}
+		if a := s.ask(workspace.CodeQuery{Ask: workspace.AskDefinition, Path: "a.py", Name: "Hub"}); a.Server != want || placesOf(a.Items) != "a.py:1" {
+			t.Errorf("the answer is %+v", a)
+		}
+	}
+	check("pyright", false)
+	if err := os.Remove(filepath.Join(own, "pyright-langserver")); err != nil {
+		t.Fatal(err)
+	}
+	check("basedpyright", true)
+}
