@@ -328,6 +328,11 @@ func (e *Engine) agent(
 	if err := e.projectWords(ctx, &cfg.Prompt, facts, ws, j); err != nil {
 		return nil, err
 	}
+	cfg.Problems = ws.Problems
+	if !j.Foreign { // the file names of a fork are untrusted
+		cfg.Prompt.Project += e.cfg.Bases.knownWords(contentKey(ws, at.BaseNow())) + changeWords(at.Files)
+		cfg.Problems = e.cfg.Bases.learning(contentKey(ws, at.Saved), ws.Problems)
+	}
 	saves := &checkpoints{
 		ws:        ws.Workspace,
 		hidden:    ws,
@@ -366,7 +371,6 @@ func (e *Engine) agent(
 		cfg.PlaceRules = (&project.Rules{Files: j.base(ws)}).At
 	}
 	cfg.ApprovalFacts, cfg.Confirm = e.approvalFacts(ws, j), j.Confirm
-	cfg.Problems = ws.Problems
 	if cfg.Tests = e.verifies(facts); len(cfg.Tests) > 0 {
 		cfg.RunTests = proving.run(e, j, at)
 	}

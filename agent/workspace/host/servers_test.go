@@ -532,3 +532,59 @@ func TestInstalledServers(t *testing.T) {
 	}
 	check("basedpyright", true)
 }
+
+// TestProblemsOfTheBase: problems before count as those of the base only if no other file differed from it.
+func TestProblemsOfTheBase(t *testing.T) {
+	files := map[string]string{"a.x": "func Hub\n", "b.x": "needs Hub\nBROKEN\n"}
+	of := func(s served, q workspace.ProblemsQuery) (text string) {
+		t.Helper()
+		q.Within = 2 * time.Minute // on a busy machine
+		list, err := s.Problems(t.Context(), q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range list {
+			if f.OfBase {
+				text += f.Path
+				for _, p := range f.Before {
+					text += fmt.Sprintf(" %d", p.Line)
+				}
+				text += ","
+			}
+		}
+		return text
+	}
+	write := func(s served, name, text string) {
+		t.Helper()
+		if err := s.Write(t.Context(), name, []byte(text)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	check := func(what, got, want string) {
+		t.Helper()
+		if got != want {
+			t.Errorf("%s: %q, want %q", what, got, want)
+		}
+	}
+	changed := workspace.ProblemsQuery{Changed: true}
+	s := serve(t, "", files, workspace.Limits{})
+	check("without a change", of(s, workspace.ProblemsQuery{Paths: []string{"b.x"}}), "b.x 2,")
+
+	s = serve(t, "", files, workspace.Limits{})
+	write(s, "b.x", "needs Hub\n\nBROKEN\nBROKEN\n")
+	check("the first edit", of(s, changed), "b.x 2,")
+	write(s, "b.x", "needs Hub\nBROKEN\n\n")
+	check("what was told", of(s, changed), "")
+	write(s, "b.x", files["b.x"])
+	check("the base again", of(s, changed), "b.x 2,")
+
+	s = serve(t, "", files, workspace.Limits{})
+	write(s, "a.x", "func Other\n")
+	write(s, "b.x", "needs Hub\n\nBROKEN\n")
+	check("two edits", of(s, changed), "")
+	both := workspace.ProblemsQuery{Paths: []string{"a.x", "b.x"}, Base: true}
+	check("set back", of(s, both), "a.x,b.x 2,")
+	check("one of two set back", of(s, workspace.ProblemsQuery{Paths: []string{"b.x"}, Base: true}), "")
+	write(s, "c.x", "func Hub\n")
+	check("beside a new file", of(s, both), "")
+}
