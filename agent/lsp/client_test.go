@@ -235,6 +235,19 @@ func TestOvertaken(t *testing.T) {
 	}
 }
 
+// TestOvertakenList: a list of an earlier text that comes behind that of the present one is passed by.
+func TestOvertakenList(t *testing.T) {
+	b := open(t, lsptest.Again, map[string]string{"a.x": "func Hub\n"})
+	b.sync("a.x", "func Hub\n")
+	b.sync("a.x", "func Hub\nBROKEN\n")
+	if got := b.find(lsp.References, "a.x", 0, 5); got != "a.x:1" { // both lists are here then
+		t.Errorf("references are %q", got)
+	}
+	if d := b.Diagnose(t.Context(), b.path("a.x"), 5*time.Second); d.State != lsp.Fresh || len(d.Items) != 1 {
+		t.Errorf("the problems are %+v", d)
+	}
+}
+
 // TestReady: the first answer across files waits for the work that the server announced.
 func TestReady(t *testing.T) {
 	b := open(t, lsptest.Busy, two)

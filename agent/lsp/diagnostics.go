@@ -67,7 +67,9 @@ func (c *Client) publish(params json.RawMessage) {
 	path := pathOf(p.URI)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if _, known := c.pushed[path]; path == "" || !known && len(c.pushed) >= maxPushed {
+	old, known := c.pushed[path]
+	overtaken := p.Version > 0 && p.Version < old.version //control:newest-list
+	if path == "" || overtaken || !known && len(c.pushed) >= maxPushed {
 		return
 	}
 	c.pushed[path] = pushed{p.Version, p.Diagnostics[:min(len(p.Diagnostics), maxItems)]}

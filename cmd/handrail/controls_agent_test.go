@@ -280,6 +280,7 @@ var controlsOfAgent = []control{
 	{"servers-edit-nothing", `value map[string]any{"applied": true}`, "./agent/lsp", "TestServersEditNothing"},
 	{"server-message-size", "value size < 0", "./agent/lsp", "TestLongMessage"},
 	{"fresh-diagnostics", "true", "./agent/lsp", "TestFreshness"},
+	{"newest-list", "value p.Version < 0", "./agent/lsp", "TestOvertakenList"},
 	{"fresh-answer", "true", "./agent/lsp", "TestOvertaken"},
 	{"fresh-of-all-files", "false", "./agent/lsp", "TestFreshOfAllFiles"},
 	{"disk-is-read-again", "true", "./agent/lsp", "TestFreshOfAllFiles"},
