@@ -96,7 +96,7 @@ func (c *lspInstallCmd) make(
 		return err
 	}
 	fmt.Fprintln(w.err, known.Install)
-	line := "export CGO_ENABLED=0 GOBIN=$PWD/" + installedBelow + "/bin npm_config_prefix=$PWD/" + installedBelow + "\n" +
+	line := "export CGO_ENABLED=0 GOTOOLCHAIN=auto GOBIN=$PWD/" + installedBelow + "/bin npm_config_prefix=$PWD/" + installedBelow + "\n" +
 		"mkdir -p \"$GOBIN\" && " + known.Install
 	res, err := ws.Run(ctx, workspace.Command{Line: line, Timeout: maxInstall}, func(text string) {
 		fmt.Fprint(w.err, text)
