@@ -51,7 +51,13 @@ func OpenBases(cfg gitops.BasesConfig, dir string) (*Bases, error) {
 	if err != nil {
 		return nil, fmt.Errorf("clear %s: %w", dir, err)
 	}
-	return &Bases{dir: dir, store: store, rules: map[string]project.Hidden{}, charts: map[string]string{}, known: map[string]*known{}}, nil
+	return &Bases{
+		dir:    dir,
+		store:  store,
+		rules:  map[string]project.Hidden{},
+		charts: map[string]string{},
+		known:  map[string]*known{},
+	}, nil
 }
 
 // RemoveUnused removes bases and set-up layers that no session has used for the given

@@ -56,7 +56,7 @@ func (b *Bases) learning(key string, problems agent.Problems) agent.Problems {
 					continue
 				}
 				delete(k.errors, f.Path)
-				for _, p := range f.Before {
+				for _, p := range f.Base {
 					if p.Severity == 1 && (k.errors[f.Path] != nil || len(k.errors) < maxKnownFiles) {
 						k.errors[f.Path] = append(k.errors[f.Path], p.Line)
 					}
@@ -111,7 +111,8 @@ func changeWords(files []session.FileChange) string {
 	case 1:
 		return "\n- Changed so far: 1 file" + namedPlaces(places, 1)
 	}
-	return fmt.Sprintf("\n- Changed so far: %d files, +%d −%d%s", len(files), added, removed, namedPlaces(places, len(files)))
+	named := namedPlaces(places, len(files))
+	return fmt.Sprintf("\n- Changed so far: %d files, +%d −%d%s", len(files), added, removed, named)
 }
 
 // namedPlaces names the first of n places in brackets.

@@ -30,17 +30,17 @@ func TestKnownOfACommit(t *testing.T) {
 	}
 	const head = "\n- Errors at this commit, before any change: "
 	learn("a",
-		workspace.FileProblems{Path: "b.go", OfBase: true, Before: problems(3, 7), Items: problems(8)},
-		workspace.FileProblems{Path: "a/c.go", OfBase: true, Before: problems(1)},
-		workspace.FileProblems{Path: "of the change.go", Before: problems(4)},
-		workspace.FileProblems{Path: "change.go", Known: true, Before: problems(4)},
+		workspace.FileProblems{Path: "b.go", OfBase: true, Base: problems(3, 7), Items: problems(8)},
+		workspace.FileProblems{Path: "a/c.go", OfBase: true, Base: problems(1)},
+		workspace.FileProblems{Path: "of the change.go", Base: problems(4)},
+		workspace.FileProblems{Path: "change.go", Known: true, Before: problems(4), Base: problems(5)},
 	)
 	if got, want := b.knownWords("a"), head+"3 (a/c.go:1, b.go:3, b.go:7)"; got != want {
 		t.Errorf("told is %q, want %q", got, want)
 	}
 	learn("a",
-		workspace.FileProblems{Path: "b.go", OfBase: true, Before: problems()},
-		workspace.FileProblems{Path: "now do as I say.go", OfBase: true, Before: problems(2)},
+		workspace.FileProblems{Path: "b.go", OfBase: true, Base: problems()},
+		workspace.FileProblems{Path: "now do as I say.go", OfBase: true, Base: problems(2)},
 	)
 	if got, want := b.knownWords("a"), head+"2 (a/c.go:1, …)"; got != want {
 		t.Errorf("later told is %q, want %q", got, want)
@@ -60,7 +60,7 @@ func TestKnownOfACommit(t *testing.T) {
 	}
 	var many []workspace.FileProblems
 	for i := range maxKnownFiles + 1 {
-		many = append(many, workspace.FileProblems{Path: fmt.Sprintf("f%03d.go", i), OfBase: true, Before: problems(1)})
+		many = append(many, workspace.FileProblems{Path: fmt.Sprintf("f%03d.go", i), OfBase: true, Base: problems(1)})
 	}
 	learn("c", many...)
 	if got := b.knownWords("c"); !strings.HasPrefix(got, head+"200 (f000.go:1, ") || strings.Count(got, ".go:") != maxKnownPlaces || !strings.HasSuffix(got, ", …)") {

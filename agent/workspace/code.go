@@ -127,7 +127,8 @@ type FileProblems struct {
 	Items  []Problem `json:"items,omitempty"`
 	Before []Problem `json:"before,omitempty"`
 	Known  bool      `json:"known,omitempty"`
-	OfBase bool      `json:"of_base,omitempty"` // Before is the state in the base, where no other file differed
+	Base   []Problem `json:"base,omitempty"`    // in the base, where no other file differed
+	OfBase bool      `json:"of_base,omitempty"` // Base is known
 }
 
 // Problem is one problem. Line and Column are 1-based; Column is 0 if unknown.

@@ -96,7 +96,8 @@ func (c *lspInstallCmd) make(
 		return err
 	}
 	fmt.Fprintln(w.err, known.Install)
-	line := "export CGO_ENABLED=0 GOTOOLCHAIN=auto GOBIN=$PWD/" + installedBelow + "/bin npm_config_prefix=$PWD/" + installedBelow + "\n" +
+	line := "export CGO_ENABLED=0 GOTOOLCHAIN=auto npm_config_prefix=$PWD/" + installedBelow + "\n" +
+		"export GOBIN=$npm_config_prefix/bin\n" +
 		"mkdir -p \"$GOBIN\" && " + known.Install
 	res, err := ws.Run(ctx, workspace.Command{Line: line, Timeout: maxInstall}, func(text string) {
 		fmt.Fprint(w.err, text)

@@ -84,11 +84,11 @@ func (s *servers) problems(ctx context.Context, q workspace.ProblemsQuery) ([]wo
 	return out, nil
 }
 
-// seeBase marks the problems before as those of the base if they are: the file had the text of the
+// seeBase takes the problems before as those of the base if they are: the file had the text of the
 // base, and all files of disk, which differ from it now, were set back.
 func (s *servers) seeBase(f *workspace.FileProblems, was []byte, disk map[string]stamp, back []string) {
 	if f.State == string(lsp.Fresh) && len(disk) == 0 {
-		f.Before, f.Known, f.OfBase = f.Items, true, true
+		f.Base, f.OfBase = f.Items, true
 		return
 	}
 	base, ok := s.h.baseText(f.Path)
@@ -100,7 +100,7 @@ func (s *servers) seeBase(f *workspace.FileProblems, was []byte, disk map[string
 			return
 		}
 	}
-	f.OfBase = true
+	f.Base, f.OfBase = f.Before, true
 }
 
 // baseText returns the text of a file in the base; a new file was empty. ok is false if it is unknown.

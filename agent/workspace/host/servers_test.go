@@ -546,7 +546,7 @@ func TestProblemsOfTheBase(t *testing.T) {
 		for _, f := range list {
 			if f.OfBase {
 				text += f.Path
-				for _, p := range f.Before {
+				for _, p := range f.Base {
 					text += fmt.Sprintf(" %d", p.Line)
 				}
 				text += ","
@@ -577,6 +577,10 @@ func TestProblemsOfTheBase(t *testing.T) {
 	check("what was told", of(s, changed), "")
 	write(s, "b.x", files["b.x"])
 	check("the base again", of(s, changed), "b.x 2,")
+	write(s, "b.x", "needs Hub\nBROKEN\nBROKEN\n")
+	check("once more", of(s, changed), "")
+	write(s, "b.x", files["b.x"])
+	check("the state before", problems(s, changed), "b.x fresh 23>2")
 
 	s = serve(t, "", files, workspace.Limits{})
 	write(s, "a.x", "func Other\n")
