@@ -91,6 +91,7 @@ type Workspace struct {
 	Images     []string `yaml:"images,omitempty" json:"images,omitempty" jsonschema:"description=Globs of images that a repository may choose; empty allows any." only:"server"`
 	Pull       string   `yaml:"pull,omitempty" json:"pull,omitempty" jsonschema:"enum=missing,enum=never,description=Only in the server's configuration: whether an image that is not on the machine is pulled.,default=missing" only:"server"`
 	Toolchains []string `yaml:"toolchains,omitempty" json:"toolchains,omitempty" jsonschema:"description=Only in the server's configuration: directories of toolchains outside of /usr that workspaces in bwrap see\\, read-only." only:"server"`
+	LSP        string   `yaml:"lsp,omitempty" json:"lsp,omitempty" jsonschema:"description=Only in the server's configuration: directory of language servers that handrail lsp install has filled; workspaces see it\\, read-only." only:"server"`
 	Network    string   `yaml:"network,omitempty" json:"network,omitempty" jsonschema:"enum=none,enum=allowlist,enum=open,description=Network of the workspace."`
 	Hosts      []string `yaml:"hosts,omitempty" json:"hosts,omitempty" jsonschema:"description=Hosts that network: allowlist reaches: names\\, *.NAME for all below one\\, either with a port in place of 80 and 443."`
 	Presets    []string `yaml:"presets,omitempty" json:"presets,omitempty" jsonschema:"description=Package managers whose public hosts network: allowlist reaches.,enum=cargo,enum=composer,enum=gem,enum=go,enum=gradle,enum=hex,enum=maven,enum=npm,enum=nuget,enum=pip,enum=swift"`

@@ -173,10 +173,16 @@ func (c Config) checkWorkspace(p *problems) {
 	if w.Image != "" && !validImage(w.Image) {
 		p.add(fmt.Sprintf("%q is not an image name", w.Image), "workspace", "image")
 	}
-	for i, dir := range w.Toolchains {
+	isPlace := func(dir string, at ...any) {
 		if !path.IsAbs(dir) || path.Clean(dir) == "/" {
-			p.add(fmt.Sprintf("%q is not the absolute path of a directory", dir), "workspace", "toolchains", i)
+			p.add(fmt.Sprintf("%q is not the absolute path of a directory", dir), at...)
 		}
+	}
+	for i, dir := range w.Toolchains {
+		isPlace(dir, "workspace", "toolchains", i)
+	}
+	if w.LSP != "" {
+		isPlace(w.LSP, "workspace", "lsp")
 	}
 	for i, g := range w.Images {
 		if g == "" || !doublestar.ValidatePattern(g) {

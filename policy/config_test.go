@@ -250,6 +250,8 @@ func TestMerge(t *testing.T) {
 		"disk lower":                {"{workspace: {disk: 2g}}", "{workspace: {disk: 64g}}", func(c Config) bool { return c.Workspace.Disk == 2<<30 }},
 		"unlimited is the server's": {"{workspace: {pids: 5}}", "{workspace: {unlimited: true}}", func(c Config) bool { return !c.Workspace.Unlimited }},
 		"pull is the server's":      {"{workspace: {pull: never}}", "{workspace: {pull: missing}}", func(c Config) bool { return c.Workspace.Pull == "never" }},
+		"lsp of the server":         {"{workspace: {lsp: /opt/a}}", "{workspace: {lsp: /etc}}", func(c Config) bool { return c.Workspace.LSP == "/opt/a" }},
+		"lsp unset above":           {"{}", "{workspace: {lsp: /etc}}", func(c Config) bool { return c.Workspace.LSP == "" }},
 		"toolchains of the server":  {"{workspace: {toolchains: [/opt/a]}}", "{workspace: {toolchains: [/opt/b]}}", func(c Config) bool { return reflect.DeepEqual(c.Workspace.Toolchains, []string{"/opt/a"}) }},
 		"image on the list":         {"{workspace: {image: a, images: [\"x/*\"]}}", "{workspace: {image: x/y}}", func(c Config) bool { return c.Workspace.Image == "x/y" }},
 		"image off the list":        {"{workspace: {image: a, images: [\"x/*\"]}}", "{workspace: {image: z/y}}", func(c Config) bool { return c.Workspace.Image == "a" }},

@@ -24,6 +24,12 @@ type Server struct {
 // Serves reports whether the server is for files of this name.
 func (s Server) Serves(name string) bool { return s.language(name) != "" }
 
+// Installable reports whether the server can be installed into a directory of its own, by a command
+// that takes it from npm_config_prefix or GOBIN.
+func (s Server) Installable() bool {
+	return strings.HasPrefix(s.Install, "npm install -g ") || strings.HasPrefix(s.Install, "go install ")
+}
+
 func extensions(language string, exts ...string) map[string]string {
 	out := map[string]string{}
 	for _, e := range exts {
@@ -68,7 +74,10 @@ func Known() []Server {
 			Roots: scriptRoots, TSServer: tsserver,
 			Install: "npm install -g typescript-language-server typescript",
 		},
-		{Name: "vtsls", Argv: []string{"vtsls", "--stdio"}, Languages: script, Roots: scriptRoots, TSServer: tsserver},
+		{
+			Name: "vtsls", Argv: []string{"vtsls", "--stdio"}, Languages: script, Roots: scriptRoots, TSServer: tsserver,
+			Install: "npm install -g @vtsls/language-server",
+		},
 		{
 			Name: "clangd", Argv: []string{"clangd", "--background-index=false"}, Languages: clang,
 			Roots:   []string{"compile_commands.json", "compile_flags.txt"},

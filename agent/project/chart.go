@@ -29,6 +29,9 @@ var (
 	chartedName = pattern.Lazy(`^\w+$`)
 )
 
+// Tellable reports whether a path may be in a prompt: it cannot hold a sentence.
+func Tellable(path string) bool { return chartedPath().MatchString(path) && len(path) <= 200 }
+
 // Chart finds the most used definitions of a large project, as starting points for
 // reading. It samples as many files as a short time allows, spread over the project.
 // A small project gets no chart.
@@ -44,7 +47,7 @@ func (f *Facts) Chart(ctx context.Context, in Users) error {
 	of := map[string][]string{}
 	size := 0
 	for _, u := range used {
-		if !chartedPath().MatchString(u.Path) || len(u.Path) > 200 || !chartedName().MatchString(u.Name) || len(u.Name) > 60 { //control:chart-names
+		if !Tellable(u.Path) || !chartedName().MatchString(u.Name) || len(u.Name) > 60 { //control:chart-names
 			continue
 		}
 		if of[u.Path] == nil {

@@ -25,6 +25,7 @@ type Bases struct {
 	mu     sync.Mutex
 	rules  map[string]project.Hidden // by commits
 	charts map[string]string         // charts of the most used definitions, see [Bases.chart]
+	known  map[string]*known         // by [contentKey]
 }
 
 // errNoBase means that a commit is unreadable, in whole or in part.
@@ -50,7 +51,13 @@ func OpenBases(cfg gitops.BasesConfig, dir string) (*Bases, error) {
 	if err != nil {
 		return nil, fmt.Errorf("clear %s: %w", dir, err)
 	}
-	return &Bases{dir: dir, store: store, rules: map[string]project.Hidden{}, charts: map[string]string{}}, nil
+	return &Bases{
+		dir:    dir,
+		store:  store,
+		rules:  map[string]project.Hidden{},
+		charts: map[string]string{},
+		known:  map[string]*known{},
+	}, nil
 }
 
 // RemoveUnused removes bases and set-up layers that no session has used for the given
@@ -69,7 +76,7 @@ const maxRules = 64
 // by its visible content: commit, hiding rules, paths and layer. So sessions start
 // sooner, and a resumed session keeps its prompt.
 func (b *Bases) chart(ctx context.Context, facts *project.Facts, ws place, commit string) error {
-	key := fmt.Sprintf("%q", append([]string{commit, ws.rules.Key, ws.layer}, ws.shows.Paths...)) //control:chart-of-what-is-shown
+	key := contentKey(ws, commit)
 	b.mu.Lock()
 	known, ok := b.charts[key]
 	b.mu.Unlock()

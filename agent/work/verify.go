@@ -119,6 +119,9 @@ func (e *Engine) runTests(
 	if ran > 0 {
 		out.Why = ""
 	}
+	if out.Tests != nil && !j.Foreign {
+		e.cfg.Bases.learn(contentKey(ws, commit), func(k *known) { k.tests = out.Tests })
+	}
 	out.Output = session.LastLines(strings.TrimRight(strings.Join(said, "\n"), "\n"), maxTestOutput)
 	return out, nil
 }

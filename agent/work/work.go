@@ -328,6 +328,11 @@ func (e *Engine) agent(
 	if err := e.projectWords(ctx, &cfg.Prompt, facts, ws, j); err != nil {
 		return nil, err
 	}
+	cfg.Problems = ws.Problems
+	if !j.Foreign { // the file names of a fork are untrusted
+		cfg.Prompt.Project += e.cfg.Bases.knownWords(contentKey(ws, at.BaseNow())) + changeWords(at.Files)
+		cfg.Problems = e.cfg.Bases.learning(contentKey(ws, at.Saved), ws.Problems)
+	}
 	saves := &checkpoints{
 		ws:        ws.Workspace,
 		hidden:    ws,
@@ -366,7 +371,6 @@ func (e *Engine) agent(
 		cfg.PlaceRules = (&project.Rules{Files: j.base(ws)}).At
 	}
 	cfg.ApprovalFacts, cfg.Confirm = e.approvalFacts(ws, j), j.Confirm
-	cfg.Problems = ws.Problems
 	if cfg.Tests = e.verifies(facts); len(cfg.Tests) > 0 {
 		cfg.RunTests = proving.run(e, j, at)
 	}
@@ -562,7 +566,7 @@ func (e *Engine) open(
 	}
 	spec := workspace.Spec{
 		Keep:    j.caches != "",
-		Session: j.Task.Session, Name: j.Name, Source: source.Source, Over: source.Over, Git: before.dir, Layer: layer.dir, Others: others.list, State: filepath.Join(state, "state"), Image: j.image.Name, Pull: e.cfg.Rules.Pulls(j.image.Name), Tell: j.OnSetup,
+		Session: j.Task.Session, Name: j.Name, Source: source.Source, Over: source.Over, Git: before.dir, Layer: layer.dir, Others: others.list, LSP: w.LSP, State: filepath.Join(state, "state"), Image: j.image.Name, Pull: e.cfg.Rules.Pulls(j.image.Name), Tell: j.OnSetup,
 		Limits: workspace.Limits{MemoryBytes: int64(w.Memory), Pids: int64(w.Pids), CPUs: w.CPUs, DiskBytes: int64(w.Disk),
 			Command: workspace.MaxCommand},
 	}

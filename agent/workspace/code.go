@@ -34,6 +34,7 @@ type ServerState struct {
 	Extensions []string      `json:"extensions"`
 	Files      int           `json:"files"`
 	Installed  bool          `json:"installed"`
+	Bundled    bool          `json:"bundled,omitempty"` // it is one of [Spec.LSP]
 	Version    string        `json:"version,omitempty"` // as the server names it
 	Start      time.Duration `json:"start,omitempty"`   // time that it took to start
 	Why        string        `json:"why,omitempty"`     // why it does not start; "" if it does
@@ -126,6 +127,8 @@ type FileProblems struct {
 	Items  []Problem `json:"items,omitempty"`
 	Before []Problem `json:"before,omitempty"`
 	Known  bool      `json:"known,omitempty"`
+	Base   []Problem `json:"base,omitempty"`    // in the base, where no other file differed
+	OfBase bool      `json:"of_base,omitempty"` // Base is known
 }
 
 // Problem is one problem. Line and Column are 1-based; Column is 0 if unknown.

@@ -20,7 +20,7 @@ func (s Spec) Check() error {
 	if !filepath.IsAbs(s.State) || filepath.Clean(s.State) == "/" {
 		return fmt.Errorf("open workspace: state directory %q: it must be an absolute path of its own", s.State)
 	}
-	for _, dir := range append(s.OtherSources(), s.Source, s.Over, s.Git, s.Layer) {
+	for _, dir := range append(s.OtherSources(), s.Source, s.Over, s.Git, s.Layer, s.LSP) {
 		if dir != "" && !filepath.IsAbs(dir) {
 			return fmt.Errorf("open workspace: source %q: it must be an absolute path", dir)
 		}
@@ -37,7 +37,7 @@ func (s Spec) Check() error {
 	if s.Over+s.Layer != "" && s.Source == "" {
 		return errors.New("open workspace: there is no source to lay a directory over or below")
 	}
-	if strings.ContainsAny(strings.Join(s.OtherSources(), "")+s.Source+s.Over+s.Git+s.Layer+s.State, "\n\x00") {
+	if strings.ContainsAny(strings.Join(s.OtherSources(), "")+s.Source+s.Over+s.Git+s.Layer+s.LSP+s.State, "\n\x00") {
 		return errors.New("open workspace: source or state has a line break in its path")
 	}
 	for name, value := range s.Env {
@@ -58,6 +58,9 @@ func (s Spec) OtherSources() (dirs []string) {
 
 // GitInside is the read-only mount point of [Spec.Git] in a walled workspace.
 const GitInside = "/handrail/git"
+
+// LSPInside is the read-only mount point of [Spec.LSP] in a walled workspace.
+const LSPInside = "/handrail/lsp"
 
 // Mount points in a walled workspace: the caches and, with [Spec.Layer], the set-up's
 // tree and the upper layer of the caches.
@@ -90,6 +93,9 @@ func (s Spec) Toolhost(hold bool) []string {
 	}
 	if s.Layer != "" {
 		args = append(args, "--layer", LayerInside)
+	}
+	if s.LSP != "" {
+		args = append(args, "--lsp", LSPInside)
 	}
 	if hold {
 		args = append(

@@ -23,6 +23,7 @@ type Spec struct {
 	Over     string            // to lay over Source, with devices 0/0 for deleted files; "" if none; see [Layered]
 	Git      string            // to receive the git history, see [GitReady]; read-only inside; "" if none
 	Layer    string            // set-up layer: [LayerTree] below Source, [LayerCache] below the caches; "" if none
+	LSP      string            // installed language servers, each in a directory of its name; read-only inside; "" if none
 	State    string            // for use by the engine; removed by Close unless Keep is set
 	Keep     bool              // Close keeps State, with the additions in KeptUpper or KeptTree, and KeptCache
 	Others   []Other           // other repositories, read-only inside

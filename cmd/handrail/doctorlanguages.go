@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,6 +21,7 @@ type doctorLanguagesCmd struct {
 	Repo      string `default:"." type:"path" help:"The clone."`
 	Workspace string `enum:"auto,docker,bwrap,local" default:"auto" help:"Where the servers are looked for and run, as for run."`
 	Image     string `help:"Image of the workspace; docker only."`
+	LSP       string `name:"lsp" type:"path" help:"Directory of servers that 'handrail lsp install' made; that of this user by default."`
 	JSON      bool   `name:"json" help:"Print one JSON object."`
 }
 
@@ -37,7 +39,11 @@ func (c *doctorLanguagesCmd) Run(ctx context.Context, w *console) error {
 	if err != nil {
 		return err
 	}
-	states, err := serversIn(ctx, engine, repo, head, c.Image)
+	installed := cmp.Or(c.LSP, usersServers())
+	if err := checkServers(installed); err != nil {
+		return err
+	}
+	states, err := serversIn(ctx, engine, repo, head, workspace.Spec{Image: c.Image, LSP: installed})
 	if err != nil {
 		return err
 	}
@@ -49,9 +55,10 @@ func (c *doctorLanguagesCmd) Run(ctx context.Context, w *console) error {
 	return nil
 }
 
-// serversIn returns the language servers of a commit's files in a new workspace.
+// serversIn returns the language servers of a commit's files in a new workspace, which spec describes
+// besides its files.
 func serversIn(
-	ctx context.Context, engine workspace.Engine, repo *gitops.Mirror, head, image string,
+	ctx context.Context, engine workspace.Engine, repo *gitops.Mirror, head string, spec workspace.Spec,
 ) (states []workspace.ServerState, err error) {
 	dir, err := os.MkdirTemp("", "handrail-doctor-")
 	if err != nil {
@@ -68,9 +75,9 @@ func serversIn(
 		return nil, err
 	}
 	defer base.Drop()
-	ws, err := engine.Open(ctx, workspace.Spec{
-		Session: filepath.Base(dir), Source: base.Source, Over: base.Over, State: filepath.Join(dir, "state"), Image: image,
-	})
+	spec.Session, spec.Source, spec.Over = filepath.Base(dir), base.Source, base.Over
+	spec.State = filepath.Join(dir, "state")
+	ws, err := engine.Open(ctx, spec)
 	if err != nil {
 		return nil, err
 	}
@@ -98,6 +105,9 @@ func languageFindings(engine string, states []workspace.ServerState) (out []doct
 		case !s.Installed:
 			f.Detail = "is not installed, for " + files
 			f.Remedy = "Install it into " + place + ": " + s.Install
+			if _, err := knownServer(s.Server); err == nil {
+				f.Remedy = "Run `handrail lsp install " + s.Server + "`, or install it into " + place + ": " + s.Install
+			}
 		case s.Why != "":
 			f.Detail = s.Why
 		default:
@@ -106,6 +116,9 @@ func languageFindings(engine string, states []workspace.ServerState) (out []doct
 				version = "of no named version"
 			}
 			f.OK, f.Detail = true, fmt.Sprintf("%s, started in %s, for %s", version, s.Start.Round(time.Millisecond), files)
+			if s.Bundled {
+				f.Detail += ", from `handrail lsp install`"
+			}
 		}
 		out = append(out, f)
 	}

@@ -36,6 +36,7 @@ type cli struct {
 	Demo     demoCmd      `cmd:"" group:"start" help:"Show a whole story on this machine: no account, no model, no network."`
 	Init     setup.Verb   `cmd:"" group:"start" help:"Create the bot's GitHub App in a browser, and write its configuration."`
 	Doctor   doctorCmd    `cmd:"" group:"start" help:"Check this machine and try a model out."`
+	LSP      lspCmd       `cmd:"" name:"lsp" group:"start" help:"Install language servers for workspaces."`
 	Config   doctor.Verbs `cmd:"" group:"start" help:"Check a configuration file, show the values in force, print schemas."`
 	Simulate simulateCmd  `cmd:"" group:"start" help:"Show the effect of a GitHub payload, without doing it."`
 

@@ -263,7 +263,7 @@ func (c *localFlags) engine(
 		return out, nil, err
 	}
 	cfg := s.Rules
-	cfg.Workspace.Toolchains = nil // a setting of servers only
+	cfg.Workspace.Toolchains, cfg.Workspace.LSP = nil, usersServers() // settings of servers only
 	cfg.Workspace.Image = cmp.Or(c.Image, from.Image, cfg.Workspace.Image)
 	here := *w
 	here.options.spare = action.Machine(os.Environ())

@@ -25,6 +25,10 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "fake-agent" { // the same, as the agent inside
 		os.Exit(acptest.Main(os.Args[2:]))
 	}
+	if len(os.Args) > 2 && os.Args[1] == "fake-lsp" { // the same, as a language server inside, for files of an extension
+		(&lsptest.Server{Ext: os.Args[2]}).Serve(stdio{os.Stdin, os.Stdout})
+		os.Exit(0)
+	}
 	testscript.Main(m, map[string]func(){
 		"handrail":        func() { os.Exit(mainExit(os.Args[1:])) },
 		"handrail-crash":  func() { os.Exit(crashChild()) },

@@ -22,6 +22,7 @@ type toolhostCmd struct {
 	Layer   string        `help:"Tree that a set-up made, read-only, which lies below the base."`
 	Cache   string        `help:"Upper layer of the overlay at the caches."`
 	Git     string        `help:"Directory with the past of the base, read-only."`
+	LSP     string        `name:"lsp" help:"Directory of installed language servers, read-only."`
 	Init    bool          `help:"The process is alone in its namespace: reap orphans."`
 	Command time.Duration `help:"Longest run of one command."`
 	Disk    int64         `help:"Bytes that may be added on the disk."`
@@ -57,6 +58,7 @@ func (c *toolhostCmd) Run(ctx context.Context, w *console) error {
 		Layer:  c.Layer,
 		Cache:  c.Cache,
 		Git:    c.Git,
+		LSP:    c.LSP,
 		Init:   c.Init,
 		Hold:   c.Hold,
 		Env:    os.Environ(),

@@ -30,6 +30,9 @@ func pickWorkspace(ctx context.Context, w *console, name string, cfg policy.Work
 			name,
 		)
 	}
+	if err := checkServers(cfg.LSP); err != nil {
+		return nil, err
+	}
 	if socket, ok := strings.CutPrefix(name, "unix:"); ok {
 		e := beside.New(socket, w.log)
 		if err := e.Check(ctx); err != nil {

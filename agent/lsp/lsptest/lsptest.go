@@ -31,6 +31,7 @@ const (
 	Stale    = "stale"    // those of the text before come, with its version
 	Nameless = "nameless" // they come without a version
 	Pull     = "pull"     // they are to be asked for
+	Again    = "again"    // behind each list comes the one of the text before, once more
 	Idle     = "idle"     // they come only if the text has changed
 	TSServer = "tsserver" // they come without a version, a command gives them, and the disk is read if a command says so
 	Beyond   = "beyond"   // they are in lines that the file does not have
@@ -245,14 +246,7 @@ func (s *Server) push(ctx context.Context, path string, was doc) {
 	if s.lies(Stale) && was.version > 0 {
 		d = was
 	}
-	items := s.broken(d.text)
-	send := func() {
-		m := map[string]any{"uri": uriOf(path), "diagnostics": items}
-		if !s.lies(Nameless) && !s.lies(TSServer) {
-			m["version"] = d.version
-		}
-		_ = s.conn.Notify(ctx, "textDocument/publishDiagnostics", m)
-	}
+	send := s.list(ctx, path, d)
 	if s.lies(Late) {
 		s.timer.Go(func() {
 			s.wait()
@@ -261,6 +255,18 @@ func (s *Server) push(ctx context.Context, path string, was doc) {
 		return
 	}
 	send()
+	if s.lies(Again) && was.version > 0 {
+		s.list(ctx, path, was)()
+	}
+}
+
+// list returns a function that sends the diagnostics of a text.
+func (s *Server) list(ctx context.Context, path string, d doc) func() {
+	m := map[string]any{"uri": uriOf(path), "diagnostics": s.broken(d.text)}
+	if !s.lies(Nameless) && !s.lies(TSServer) {
+		m["version"] = d.version
+	}
+	return func() { _ = s.conn.Notify(ctx, "textDocument/publishDiagnostics", m) }
 }
 
 func (s *Server) broken(text string) []any {

@@ -291,7 +291,7 @@ func (s served) serve(ctx context.Context) error {
 }
 
 func (s served) launch(ctx context.Context, r request) (io.ReadWriteCloser, func(context.Context) error, error) {
-	for _, at := range []string{r.Spec.Source, r.Spec.Over, r.Spec.Git, r.Spec.Layer, r.Spec.State} {
+	for _, at := range []string{r.Spec.Source, r.Spec.Over, r.Spec.Git, r.Spec.Layer, r.Spec.LSP, r.Spec.State} {
 		if rel, err := filepath.Rel(s.dir, at); at != "" && (err != nil || !filepath.IsLocal(rel)) { //control:beside-directory
 			return nil, nil, fmt.Errorf("%s is not below %s, the directory that this process shares with the server", at, s.dir)
 		}

@@ -135,6 +135,7 @@ func TestOnlySharedDirectories(t *testing.T) {
 	for _, spec := range []workspace.Spec{
 		{Session: "a", State: filepath.Join(dir, "s"), Source: other},
 		{Session: "a", State: filepath.Join(dir, "s"), Source: dir + "/../" + filepath.Base(other)},
+		{Session: "a", State: filepath.Join(dir, "s"), LSP: other},
 		{Session: "a", State: filepath.Join(other, "s")},
 		{Session: "a", State: dir + "-else"},
 	} {

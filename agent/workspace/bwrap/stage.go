@@ -169,6 +169,9 @@ func (s stage) binds(at string) string {
 	if s.spec.Git != "" {
 		lines = append(lines, "mkdir "+quote(at+"/git"), "mount --bind "+quote(s.spec.Git)+" "+quote(at+"/git"))
 	}
+	if s.spec.LSP != "" {
+		lines = append(lines, "mkdir "+quote(at+"/lsp"), "mount --bind "+quote(s.spec.LSP)+" "+quote(at+"/lsp"))
+	}
 	for i, dir := range s.spec.OtherSources() {
 		to := quote(other(at, i))
 		lines = append(lines, "mkdir "+to, "mount --bind "+quote(dir)+" "+to)
@@ -193,7 +196,7 @@ func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + 
 // mountPoint returns a directory for mounting the stage. The stage hides its content,
 // so the directory must not contain anything that the sandbox needs.
 func (s stage) mountPoint() (string, error) {
-	need := []string{s.spec.State, s.spec.Source, s.spec.Over, s.spec.Git, s.spec.Layer, s.engine.cfg.Binary}
+	need := []string{s.spec.State, s.spec.Source, s.spec.Over, s.spec.Git, s.spec.Layer, s.spec.LSP, s.engine.cfg.Binary}
 	need = append(append(need, s.spec.OtherSources()...), s.visibleToolchains()...)
 	for _, tool := range s.engine.tools {
 		need = append(need, tool)
@@ -272,6 +275,9 @@ func (s stage) sandbox(at string) []string {
 	}
 	if s.spec.Layer != "" {
 		a = append(a, "--ro-bind", at+"/layer", workspace.LayerInside) //control:layer-is-read-only
+	}
+	if s.spec.LSP != "" {
+		a = append(a, "--ro-bind", at+"/lsp", workspace.LSPInside) //control:installed-servers-are-read-only
 	}
 	if s.layers.CacheBase != "" {
 		a = append(a, "--ro-bind", at+"/state/cache", workspace.CacheUpperInside)

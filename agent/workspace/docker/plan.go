@@ -101,6 +101,9 @@ func (p plan) mounts() []mount.Mount {
 	if p.spec.Git != "" {
 		ms = append(ms, bind(p.spec.Git, workspace.GitInside, true)) //control:past-is-read-only
 	}
+	if p.spec.LSP != "" {
+		ms = append(ms, bind(p.spec.LSP, workspace.LSPInside, true)) //control:installed-servers-are-read-only-in-docker
+	}
 	if p.shows != nil {
 		ms = append(ms, mounts(p.shows)...)
 	}

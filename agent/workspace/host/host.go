@@ -33,6 +33,7 @@ type Config struct {
 	Layer  string           // read-only tree of the set-up below the base; "" if none
 	Cache  string           // upper layer of the overlay at [workspace.CacheInside]; "" if there is none
 	Git    string           // path inside of [workspace.Spec.Git]; "" if none
+	LSP    string           // installed language servers, see [workspace.Spec]; "" if none
 	Env    []string         // complete environment of commands, KEY=value
 	Dirs   []string         // other directories on the server's disk that count; found automatically with Init
 	Init   bool             // the process owns its PID namespace: reap and kill orphans

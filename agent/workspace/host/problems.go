@@ -43,9 +43,13 @@ func (s *servers) problems(ctx context.Context, q workspace.ProblemsQuery) ([]wo
 	until := time.Now().Add(max(q.Within, time.Millisecond))
 	paths = paths[:min(len(paths), maxReported)]
 	var inBase map[string][]workspace.Problem
+	var back []string
 	if q.Base {
-		inBase = s.problemsInBase(ctx, paths, until)
+		inBase, back = s.problemsInBase(ctx, paths, until)
 	}
+	s.mu.Lock()
+	disk := s.disk
+	s.mu.Unlock()
 	var out []workspace.FileProblems
 	for _, p := range paths {
 		if q.Changed && time.Now().After(until) {
@@ -66,12 +70,37 @@ func (s *servers) problems(ctx context.Context, q workspace.ProblemsQuery) ([]wo
 		if q.Base || !had {
 			was, had = s.h.baseText(rel)
 		}
+		s.mu.Lock()
+		_, told := s.told[rel]
+		s.mu.Unlock()
 		f := s.check(ctx, rel, text, was, had, until, inBase)
+		if len(disk) == 0 || had && (q.Base || !told) { // what was told may be of a state in between
+			s.seeBase(&f, was, disk, back)
+		}
 		if f.State != string(lsp.None) || !q.Changed {
 			out = append(out, f)
 		}
 	}
 	return out, nil
+}
+
+// seeBase takes the problems before as those of the base if they are: the file had the text of the
+// base, and all files of disk, which differ from it now, were set back.
+func (s *servers) seeBase(f *workspace.FileProblems, was []byte, disk map[string]stamp, back []string) {
+	if f.State == string(lsp.Fresh) && len(disk) == 0 {
+		f.Base, f.OfBase = f.Items, true
+		return
+	}
+	base, ok := s.h.baseText(f.Path)
+	if !f.Known || !ok || len(base) == 0 || !bytes.Equal(was, base) {
+		return
+	}
+	for rel := range disk {
+		if rel != f.Path && !slices.Contains(back, rel) { //control:base-of-no-other-file
+			return
+		}
+	}
+	f.Base, f.OfBase = f.Before, true
 }
 
 // baseText returns the text of a file in the base; a new file was empty. ok is false if it is unknown.
@@ -90,8 +119,10 @@ func (h *host) baseText(rel string) (text []byte, ok bool) {
 
 // problemsInBase returns the problems that files had in the base, where all of them were as in the
 // base: the change of one file may bring an error into another one. Files with an unknown state are
-// left out.
-func (s *servers) problemsInBase(ctx context.Context, paths []string, until time.Time) map[string][]workspace.Problem {
+// left out. back lists the files that were set back.
+func (s *servers) problemsInBase(
+	ctx context.Context, paths []string, until time.Time,
+) (out map[string][]workspace.Problem, back []string) {
 	type changed struct {
 		rel, abs string
 		client   *lsp.Client
@@ -116,8 +147,9 @@ func (s *servers) problemsInBase(ctx context.Context, paths []string, until time
 	}
 	for _, c := range list { //control:base-of-all-files
 		_ = c.client.Sync(ctx, c.abs, c.was) // fails only if the server is gone
+		back = append(back, c.rel)
 	}
-	out := map[string][]workspace.Problem{}
+	out = map[string][]workspace.Problem{}
 	for _, c := range list {
 		if d := c.client.Diagnose(ctx, c.abs, time.Until(until)); d.State == lsp.Fresh {
 			out[c.rel] = problemsOf(d, c.was)
@@ -126,7 +158,7 @@ func (s *servers) problemsInBase(ctx context.Context, paths []string, until time
 	for _, c := range list {
 		_ = c.client.Sync(ctx, c.abs, c.now) // likewise
 	}
-	return out
+	return out, back
 }
 
 // check checks one file with its server, or with a program that only parses. inBase has the problems in

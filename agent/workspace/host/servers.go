@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"os"
 	"path"
 	"path/filepath"
@@ -113,10 +114,7 @@ func (s *servers) languages(ctx context.Context, configured []workspace.Language
 	}
 	var out []workspace.Language
 	taken := map[string]bool{}
-	for _, k := range known {
-		if s.program(k) == "" {
-			continue
-		}
+	for k := range s.installed(known) {
 		var has []string
 		for ext := range k.Languages {
 			if files[ext].n > 0 && !taken[ext] {
@@ -146,6 +144,34 @@ func (s *servers) program(k lsp.Server) string {
 	return s.h.onPath(name)
 }
 
+// bundled returns the path of a server's program among those of the operator, or "".
+func (s *servers) bundled(k lsp.Server) string {
+	if s.h.cfg.LSP == "" || len(k.Argv) == 0 || strings.Contains(k.Argv[0], "/") {
+		return ""
+	}
+	return programIn([]string{path.Join(s.h.cfg.LSP, k.Name, "bin")}, k.Argv[0])
+}
+
+// installed yields the servers that have a program here, with its path: first the workspace's own, then
+// those of the operator.
+func (s *servers) installed(known []lsp.Server) iter.Seq[lsp.Server] {
+	return func(yield func(lsp.Server) bool) {
+		ways := []func(lsp.Server) string{s.program, s.bundled} //control:own-server-wins
+		for _, find := range ways {
+			for _, k := range known {
+				at := find(k)
+				if at == "" {
+					continue
+				}
+				k.Argv = append([]string{at}, k.Argv[1:]...)
+				if !yield(k) {
+					return
+				}
+			}
+		}
+	}
+}
+
 // serverFor returns the running server for a file, and starts it if it has to. why is the reason if
 // there is none.
 func (s *servers) serverFor(ctx context.Context, rel string) (v *server, why string) {
@@ -155,9 +181,9 @@ func (s *servers) serverFor(ctx context.Context, rel string) (v *server, why str
 	ext := strings.ToLower(path.Ext(rel))
 	s.mu.Lock()
 	var kind *lsp.Server
-	for i := range s.known {
-		if s.known[i].Serves(rel) && s.program(s.known[i]) != "" {
-			kind = &s.known[i]
+	for k := range s.installed(s.known) {
+		if k.Serves(rel) {
+			kind = &k
 			break
 		}
 	}
@@ -211,11 +237,7 @@ func (s *servers) start(ctx context.Context, v *server) (why string) {
 		name, value, _ := strings.Cut(kv, "=")
 		env[name] = value
 	}
-	argv := append([]string{s.program(v.Server)}, v.Argv[1:]...)
-	if argv[0] == "" {
-		return fmt.Sprintf("the language server %s is not installed here", v.Name)
-	}
-	pr, out, err := s.h.spawn(workspace.Program{Argv: argv, Env: env}, v.root)
+	pr, out, err := s.h.spawn(workspace.Program{Argv: v.Argv, Env: env}, v.root)
 	if err != nil {
 		return fmt.Sprintf("the language server %s does not start: %v", v.Name, err)
 	}

@@ -490,3 +490,105 @@ func TestOutsideSource(t *testing.T) {
 		}
 	}
 }
+
+// TestInstalledServers: those of the operator are used for files without a server of the workspace.
+func TestInstalledServers(t *testing.T) {
+	own, dir := t.TempDir(), t.TempDir()
+	t.Setenv("PATH", own)
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	bin := filepath.Join(dir, "basedpyright", "bin")
+	err = errors.Join(
+		os.MkdirAll(bin, 0o755),
+		os.Symlink(self, filepath.Join(bin, "basedpyright-langserver")),
+		os.Symlink(self, filepath.Join(own, "pyright-langserver")),
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := serveIn(t, Config{LSP: dir}, "", map[string]string{"a.py": "func Hub\n"}, "py")
+	check := func(want string, bundled bool) {
+		t.Helper()
+		list, err := s.Languages(t.Context(), nil)
+		if err != nil || len(list) != 1 || list[0].Server != want {
+			t.Fatalf("languages are %+v, %v, want %s", list, err, want)
+		}
+		states, err := s.Servers(t.Context())
+		if err != nil || len(states) != 1 {
+			t.Fatalf("servers are %+v, %v", states, err)
+		}
+		if v := states[0]; v.Server != want || !v.Installed || v.Bundled != bundled || v.Why != "" {
+			t.Errorf("the server is %+v", v)
+		}
+		if a := s.ask(workspace.CodeQuery{Ask: workspace.AskDefinition, Path: "a.py", Name: "Hub"}); a.Server != want || placesOf(a.Items) != "a.py:1" {
+			t.Errorf("the answer is %+v", a)
+		}
+	}
+	check("pyright", false)
+	if err := os.Remove(filepath.Join(own, "pyright-langserver")); err != nil {
+		t.Fatal(err)
+	}
+	check("basedpyright", true)
+}
+
+// TestProblemsOfTheBase: problems before count as those of the base only if no other file differed from it.
+func TestProblemsOfTheBase(t *testing.T) {
+	files := map[string]string{"a.x": "func Hub\n", "b.x": "needs Hub\nBROKEN\n"}
+	of := func(s served, q workspace.ProblemsQuery) (text string) {
+		t.Helper()
+		q.Within = 2 * time.Minute // on a busy machine
+		list, err := s.Problems(t.Context(), q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range list {
+			if f.OfBase {
+				text += f.Path
+				for _, p := range f.Base {
+					text += fmt.Sprintf(" %d", p.Line)
+				}
+				text += ","
+			}
+		}
+		return text
+	}
+	write := func(s served, name, text string) {
+		t.Helper()
+		if err := s.Write(t.Context(), name, []byte(text)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	check := func(what, got, want string) {
+		t.Helper()
+		if got != want {
+			t.Errorf("%s: %q, want %q", what, got, want)
+		}
+	}
+	changed := workspace.ProblemsQuery{Changed: true}
+	s := serve(t, "", files, workspace.Limits{})
+	check("without a change", of(s, workspace.ProblemsQuery{Paths: []string{"b.x"}}), "b.x 2,")
+
+	s = serve(t, "", files, workspace.Limits{})
+	write(s, "b.x", "needs Hub\n\nBROKEN\nBROKEN\n")
+	check("the first edit", of(s, changed), "b.x 2,")
+	write(s, "b.x", "needs Hub\nBROKEN\n\n")
+	check("what was told", of(s, changed), "")
+	write(s, "b.x", files["b.x"])
+	check("the base again", of(s, changed), "b.x 2,")
+	write(s, "b.x", "needs Hub\nBROKEN\nBROKEN\n")
+	check("once more", of(s, changed), "")
+	write(s, "b.x", files["b.x"])
+	check("the state before", problems(s, changed), "b.x fresh 23>2")
+
+	s = serve(t, "", files, workspace.Limits{})
+	write(s, "a.x", "func Other\n")
+	write(s, "b.x", "needs Hub\n\nBROKEN\n")
+	check("two edits", of(s, changed), "")
+	both := workspace.ProblemsQuery{Paths: []string{"a.x", "b.x"}, Base: true}
+	check("set back", of(s, both), "a.x,b.x 2,")
+	check("one of two set back", of(s, workspace.ProblemsQuery{Paths: []string{"b.x"}, Base: true}), "")
+	write(s, "c.x", "func Hub\n")
+	check("beside a new file", of(s, both), "")
+}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/handrail-bot/handrail/agent/lsp"
 	"github.com/handrail-bot/handrail/agent/workspace"
 )
 
@@ -51,31 +52,33 @@ func (s *servers) states(ctx context.Context) (out []workspace.ServerState, err 
 	known := s.known
 	s.mu.Unlock()
 	taken := map[string]bool{}
-	for _, installed := range []bool{true, false} {
-		for _, k := range known {
-			if installed != (s.program(k) != "") {
-				continue
-			}
-			state, first := workspace.ServerState{Server: k.Name, Installed: installed, Install: k.Install}, ""
-			for ext := range k.Languages {
-				if f := files[ext]; f.n > 0 && !taken[ext] {
-					taken[ext] = true
-					state.Files += f.n
-					state.Extensions = append(state.Extensions, ext)
-					if first == "" || f.first < first {
-						first = f.first
-					}
+	add := func(k lsp.Server, installed bool) {
+		state, first := workspace.ServerState{Server: k.Name, Installed: installed, Install: k.Install}, ""
+		for ext := range k.Languages {
+			if f := files[ext]; f.n > 0 && !taken[ext] {
+				taken[ext] = true
+				state.Files += f.n
+				state.Extensions = append(state.Extensions, ext)
+				if first == "" || f.first < first {
+					first = f.first
 				}
 			}
-			if state.Files == 0 {
-				continue
-			}
-			slices.Sort(state.Extensions)
-			if installed {
-				s.tryStart(ctx, first, &state)
-			}
-			out = append(out, state)
 		}
+		if state.Files == 0 {
+			return
+		}
+		slices.Sort(state.Extensions)
+		if installed {
+			state.Bundled = s.h.cfg.LSP != "" && strings.HasPrefix(k.Argv[0], s.h.cfg.LSP+"/")
+			s.tryStart(ctx, first, &state)
+		}
+		out = append(out, state)
+	}
+	for k := range s.installed(known) {
+		add(k, true)
+	}
+	for _, k := range known {
+		add(k, false)
 	}
 	return out, nil
 }

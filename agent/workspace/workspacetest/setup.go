@@ -113,3 +113,30 @@ func checkKept(t *testing.T, s Subject, source, at string) {
 		t.Error(err)
 	}
 }
+
+// installed checks that the installed language servers are inside, and cannot be changed there.
+func installed(t *testing.T, s Subject) {
+	if !s.Wall {
+		t.Skip("without a wall they are in their own place")
+	}
+	source, dir := t.TempDir(), t.TempDir()
+	Tree{"fake/bin/fake": "a server\n"}.write(t, dir)
+	for _, at := range []string{source, dir, filepath.Join(dir, "fake")} {
+		if err := os.Chmod(at, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := workspace.Give(t.Context(), dir); err != nil { // the user inside may write it but for the mount
+		t.Fatal(err)
+	}
+	ws := OpenSpec(t, s, workspace.Spec{Source: source, LSP: dir})
+	at := workspace.LSPInside + "/fake/bin/"
+	if got := mustRun(t, ws, "cat "+at+"fake"); got != "a server\n" {
+		t.Errorf("the server is %q", got)
+	}
+	for _, line := range []string{"echo x >" + at + "fake", "echo x >" + at + "other", "rm -f " + at + "fake"} {
+		if out := run(t, ws, line); out.Exit == 0 {
+			t.Errorf("%s was done: %q", line, out.Output)
+		}
+	}
+}

@@ -45,6 +45,7 @@ func toolhost(ctx context.Context, args, environ []string) error {
 	set.StringVar(&cfg.Upper, "upper", "", "")
 	set.StringVar(&cfg.Layer, "layer", "", "")
 	set.StringVar(&cfg.Cache, "cache", "", "")
+	set.StringVar(&cfg.LSP, "lsp", "", "")
 	set.StringVar(&cfg.Git, "git", "", "")
 	set.BoolVar(&cfg.Init, "init", false, "")
 	set.BoolVar(&cfg.Hold, "hold", false, "")

@@ -35,6 +35,7 @@ func Run(t *testing.T, s Subject) {
 	t.Run("written", func(t *testing.T) { written(t, s) })
 	t.Run("layers", func(t *testing.T) { layers(t, s) })
 	t.Run("set up", func(t *testing.T) { setUp(t, s) })
+	t.Run("installed", func(t *testing.T) { installed(t, s) })
 	t.Run("caches", func(t *testing.T) { caches(t, s) })
 	t.Run("git", func(t *testing.T) { git(t, s) })
 	t.Run("others", func(t *testing.T) { others(t, s) })
