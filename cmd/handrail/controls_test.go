@@ -328,6 +328,21 @@ func (c control) mark() (name, mark string) {
 	return name, mark
 }
 
+// hasTest reports whether the control's test is this one of the package, or one of the
+// tests that begin so; without a package, whether it is this story.
+func (c control) hasTest(pkg, name string, more bool) bool {
+	if pkg == "" {
+		pkg, name = "main", "TestScripts/"+name
+	}
+	dirs := strings.Fields(c.packages)
+	return slices.ContainsFunc(strings.Split(c.test, "|"), func(test string) bool {
+		test = strings.TrimSuffix(test, "$")
+		return (test == name || more && strings.HasPrefix(test, name)) && slices.ContainsFunc(dirs, func(dir string) bool {
+			return path.Base(dir) == pkg || pkg == "main" && dir == "./cmd/handrail"
+		})
+	})
+}
+
 const controlMark = "//control:"
 
 // place is a mark in the source.
@@ -402,8 +417,8 @@ var (
 )
 
 // checkPromises holds the tables of the two pages of promises to their form: a row is a
-// sentence, its proof (existing tests or stories), and its controls in a comment that a
-// reader of the page does not see. Every control has a row.
+// sentence, its proof (existing tests or stories), and a comment that a reader of the page
+// does not see, with controls of the row that have another test. Every control has a row.
 func checkPromises(t *testing.T, names map[string]bool) {
 	t.Helper()
 	missing := maps.Clone(names)
@@ -437,6 +452,12 @@ func checkPromise(t *testing.T, page, line string, names, missing map[string]boo
 	for _, m := range proofName.FindAllStringSubmatch(row[2], -1) {
 		if !isProof(tests, m[1], m[2], m[3] != "") {
 			t.Errorf("%s names %s, which does not exist", page, m[0])
+		}
+		for _, c := range controls {
+			if c.hasTest(m[1], m[2], m[3] != "") {
+				name, _ := c.mark()
+				delete(missing, name)
+			}
 		}
 	}
 	for pattern := range strings.FieldsFuncSeq(row[3], func(r rune) bool { return r == ',' || r == ' ' }) {
