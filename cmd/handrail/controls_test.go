@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode"
 )
 
 // control is a statement that keeps a promise of docs/safety.md or docs/reliability.md. A
@@ -474,7 +475,7 @@ func (p promises) check(t *testing.T, page, line string) {
 		named += " " + controlsOfRows[proof]
 		delete(p.unused, proof)
 	}
-	for pattern := range strings.FieldsFuncSeq(named, func(r rune) bool { return r == ',' || r == ' ' }) {
+	for pattern := range strings.FieldsFuncSeq(named, func(r rune) bool { return r == ',' || unicode.IsSpace(r) }) {
 		hit := false
 		for name := range p.names {
 			if ok, _ := path.Match(pattern, name); ok {
