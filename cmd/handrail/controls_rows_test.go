@@ -111,7 +111,6 @@ approval.TestDue: end-by-flush quiet-end no-progress settled-is-said plan-approv
 ghapp.TestPermissionThatIsLacking: permission-in-words
 render.FuzzRender: title-rune
 main.TestWhatCannotBeSaved: left-out-named
-host.TestIncompleteAnswers: first-answer-waits
 main.TestDamagedMirrorIsMended: torn-object their-objects-stay their-commits-stay
 gitops.TestPromisedIsBrought: answer-is-what-was-asked lost-is-not-promised
 main.TestCrashAction: put-off-is-waited-for holder-is-not-gone yes-is-used-up lease-of-a-run-that-ended
@@ -125,7 +124,6 @@ serve_after_merge: closed-pull-begins-anew
 project.TestFindLeftover: build-leftovers written-stays wanted-again
 attributes.TestAsGit: attributes-count plain-stays-home
 gitops.TestPushSafeAfterARewrite: adopted-branch branch-of-work-stays restored-branch target-gone
-gitops.TestUndoAndRedo: kept-files kept-checkpoints redo-counts-steps undo-of-a-file nothing-is-not-done
 gitops.TestTakeInIsAsGitMerges: refused-as-on-the-base merge-stays-a-merge merge-is-not-split merge-not-taken-back
     base-from-then-on base-needs-no-yes conflicts-stay-home
 work.TestFilesAreTheDiff: changed-back-is-no-change empty-pull-says-so
