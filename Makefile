@@ -217,7 +217,8 @@ bench-prefix:
 	$(GO) test -run 'RenderedPrompts|ReuseOfFour' -v ./agent
 	$(GO) test -run '^$$' -bench PrefixOnOllama -benchtime 1x -timeout 1h ./agent
 
-# How large the rooms, packages and types are, and how the comments read. Nothing asserts it.
+# How large the rooms, packages, types and the handbook are, and how the comments read. Nothing
+# asserts it.
 shape:
 	@$(GO) test ./cmd/handrail -count=1 -run '^TestShape$$' -v -args -shape $(QUIET)
 

@@ -32,9 +32,9 @@ func ChecksFailed(n int, commit string) string {
 // MendChecks returns the request to the agent to fix failed checks.
 func MendChecks(n int, commit string) string {
 	return fmt.Sprintf(
-		"%s of your pull request failed on commit %.12s. Above is which, with the part of the log that says why. "+
-			"Find the cause and mend it, and change nothing that has nothing to do with it; do not change what checks in place of what is checked. "+
-			"Where the cause is not in this repository, such as a service that was away, change nothing and say so.",
+		"%s of your pull request failed on commit %.12s. Above is the list, with the part of each log that says why. "+
+			"Find the cause and mend it, and change nothing else; do not weaken a check to make it pass. "+
+			"If the cause is not in this repository, such as a service that was away, change nothing and say so.",
 		plural(n, "check"),
 		commit,
 	)

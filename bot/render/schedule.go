@@ -47,7 +47,7 @@ func ReviewStale(numbers []int, days int) string {
 }
 
 // SortIssue is the task of a triage that was not asked for.
-const SortIssue = "Sort this issue. Nobody is here to answer you: a question is for its author, and goes into triage_issue."
+const SortIssue = "Sort this issue. There is no requester to ask: a question is for its author, and goes into triage_issue."
 
 // SortedUnasked is the reason why such a triage began.
 const SortedUnasked = "new issues are sorted here"

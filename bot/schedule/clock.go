@@ -247,5 +247,5 @@ const nothingWords = "nothing to report"
 // TaskOf returns the task of a scheduled session with a subject.
 func TaskOf(s policy.Schedule, what string) string {
 	return strings.TrimSpace(strings.TrimSpace(what)+"\n\n"+strings.TrimSpace(s.Task)) +
-		"\n\nNobody is here to answer questions. Where nothing needs a person's attention, answer with the words: " + nothingWords
+		"\n\nThere is no requester to ask. If nothing needs attention, answer with the words: " + nothingWords
 }

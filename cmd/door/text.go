@@ -17,7 +17,7 @@ type Text struct {
 type outgoingCmd struct {
 	Stdin bool   `name:"stdin" required:"" help:"Read lines {\"id\":…,\"text\":\"…\"}."`
 	Repo  string `name:"repo" help:"The repository that the texts go to, as owner/name."`
-	Host  string `name:"host" default:"github.com" help:"Of the GitHub that they go to."`
+	Host  string `name:"host" default:"github.com" help:"Host of that GitHub."`
 	As    string `name:"as" enum:"body,title,message" default:"body" help:"Kind of the texts: body, title or (commit) message."`
 }
 

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode"
 )
 
 // control is a statement that keeps a promise of docs/safety.md or docs/reliability.md. A
@@ -329,6 +330,21 @@ func (c control) mark() (name, mark string) {
 	return name, mark
 }
 
+// hasTest reports whether the control's test is this one of the package, or one of the
+// tests that begin so; without a package, whether it is this story.
+func (c control) hasTest(pkg, name string, more bool) bool {
+	if pkg == "" {
+		pkg, name = "main", "TestScripts/"+name
+	}
+	dirs := strings.Fields(c.packages)
+	return slices.ContainsFunc(strings.Split(c.test, "|"), func(test string) bool {
+		test = strings.TrimSuffix(test, "$")
+		return (test == name || more && strings.HasPrefix(test, name)) && slices.ContainsFunc(dirs, func(dir string) bool {
+			return path.Base(dir) == pkg || pkg == "main" && dir == "./cmd/handrail"
+		})
+	})
+}
+
 const controlMark = "//control:"
 
 // place is a mark in the source.
@@ -403,30 +419,40 @@ var (
 )
 
 // checkPromises holds the tables of the two pages of promises to their form: a row is a
-// sentence, its proof (existing tests or stories), and its controls in a comment that a
-// reader of the page does not see. Every control has a row.
+// sentence and its proof (existing tests or stories). Every control has a row: its test is
+// a proof there, or [controlsOfRows] or a comment in the row names it.
 func checkPromises(t *testing.T, names map[string]bool) {
 	t.Helper()
-	missing := maps.Clone(names)
-	tests := allTests(t)
+	p := promises{names: names, missing: maps.Clone(names), unused: maps.Clone(controlsOfRows), tests: allTests(t)}
 	for _, page := range []string{"docs/safety.md", "docs/reliability.md"} {
 		for line := range strings.Lines(document(t, page)) {
 			if strings.HasPrefix(line, "| ") && line != "| promise | proof |\n" {
-				checkPromise(t, page, strings.TrimSpace(line), names, missing, tests)
+				p.check(t, page, strings.TrimSpace(line))
 			}
 		}
 	}
-	for name := range missing {
-		t.Errorf("no row of docs/safety.md or docs/reliability.md names the control %s", name)
+	for name := range p.missing {
+		t.Errorf("no row of docs/safety.md or docs/reliability.md has the control %s", name)
+	}
+	for proof := range p.unused {
+		t.Errorf("controlsOfRows names the proof %s, which no row has", proof)
 	}
 }
 
-// checkPromise takes the controls of a row out of missing.
-func checkPromise(t *testing.T, page, line string, names, missing map[string]bool, tests map[string][]string) {
+// promises has the controls and proofs that the rows read so far lack.
+type promises struct {
+	names   map[string]bool   // all controls
+	missing map[string]bool   // controls without a row
+	unused  map[string]string // of controlsOfRows
+	tests   map[string][]string
+}
+
+// check takes the controls of a row out of p.missing.
+func (p promises) check(t *testing.T, page, line string) {
 	t.Helper()
 	row := promiseRow.FindStringSubmatch(line)
 	if row == nil {
-		t.Errorf("%s: a row is a promise, its proof and its controls in a comment: %s", page, line)
+		t.Errorf("%s: a row is a promise, its proof and a comment: %s", page, line)
 		return
 	}
 	if !strings.HasSuffix(row[1], ".") || len(strings.Fields(row[1])) > 30 {
@@ -435,21 +461,31 @@ func checkPromise(t *testing.T, page, line string, names, missing map[string]boo
 	if rest := proofName.ReplaceAllString(row[2], ""); strings.TrimSpace(rest) != "" || row[2] == rest {
 		t.Errorf("%s: a proof is names of tests and stories: %s", page, line)
 	}
+	named := row[3]
 	for _, m := range proofName.FindAllStringSubmatch(row[2], -1) {
-		if !isProof(tests, m[1], m[2], m[3] != "") {
+		if !isProof(p.tests, m[1], m[2], m[3] != "") {
 			t.Errorf("%s names %s, which does not exist", page, m[0])
 		}
+		for _, c := range controls {
+			if c.hasTest(m[1], m[2], m[3] != "") {
+				name, _ := c.mark()
+				delete(p.missing, name)
+			}
+		}
+		proof := strings.Trim(m[0], "`")
+		named += " " + controlsOfRows[proof]
+		delete(p.unused, proof)
 	}
-	for pattern := range strings.FieldsFuncSeq(row[3], func(r rune) bool { return r == ',' || r == ' ' }) {
+	for pattern := range strings.FieldsFuncSeq(named, func(r rune) bool { return r == ',' || unicode.IsSpace(r) }) {
 		hit := false
-		for name := range names {
+		for name := range p.names {
 			if ok, _ := path.Match(pattern, name); ok {
 				hit = true
-				delete(missing, name)
+				delete(p.missing, name)
 			}
 		}
 		if !hit {
-			t.Errorf("%s names the control %s, which does not exist", page, pattern)
+			t.Errorf("%s: %s names the control %s, which does not exist", page, row[2], pattern)
 		}
 	}
 }

@@ -191,7 +191,7 @@ func (d *demo) step(name string, f func() error) error {
 	if err := f(); err != nil {
 		d.say("✗ %s", name)
 		for _, v := range d.gh.Violations() {
-			d.say("  GitHub was spoken to wrongly: %s", v)
+			d.say("  GitHub got a wrong request: %s", v)
 		}
 		return fmt.Errorf("demo: %w\n%s", err, d.remedy(err))
 	}
@@ -406,7 +406,7 @@ func (d *demo) inspect(issue, pull thread.Ref) error {
 	_, gone := d.gh.File(demoRepo, t.Pull.HeadSHA, "cache/4054523875")
 	switch { // of the demo itself, and no part of the story
 	case len(d.gh.Violations()) > 0:
-		return fmt.Errorf("GitHub was spoken to wrongly: %s", d.gh.Violations()[0])
+		return fmt.Errorf("GitHub got a wrong request: %s", d.gh.Violations()[0])
 	case d.model != nil && d.model.Err() != nil:
 		return d.model.Err()
 	}

@@ -29,6 +29,7 @@ type shape struct {
 	types    map[string]*typeSize
 	comments commentFigures
 	limits   []string // names that begin with most or least
+	handbook int      // words of README.md and docs/*.md
 }
 
 type roomLines struct{ product, doubles, tests int }
@@ -50,6 +51,7 @@ const maxColumns = 120
 const maxRows = 10
 
 var (
+	tableMarks = strings.NewReplacer("|", " ", "`", " ", "#", " ", "*", " ", ">", " ", "-", " ")
 	saysWhat   = regexp.MustCompile(`(?i)\bwhat\b`)
 	saysPeople = regexp.MustCompile(`(?i)\b(people|somebody|nobody|a person)\b`)
 	ofLimits   = regexp.MustCompile(`^(most|least)[A-Z]`)
@@ -72,6 +74,11 @@ func TestShape(t *testing.T) {
 	}
 	for _, name := range s.limits {
 		t.Errorf("%s: limits are called max… and min…", name)
+	}
+	for _, page := range pages(t) {
+		if dir := path.Dir(page); page == "README.md" || dir == "docs" {
+			s.handbook += len(strings.Fields(tableMarks.Replace(document(t, page))))
+		}
 	}
 	var out bytes.Buffer
 	s.print(&out)
@@ -229,6 +236,9 @@ func (s *shape) print(w io.Writer) {
 	row(`with "what"`, c.what, percent(c.what, c.comments))
 	row("with people, somebody, nobody, a person", c.people, percent(c.people, c.comments))
 	row(fmt.Sprintf("over %d columns (all lines)", maxColumns), c.wide, percent(c.wide, c.lines))
+	row()
+	row("handbook, without table marks", "words", "bar")
+	row("README.md, docs/*.md", s.handbook, 30000)
 	if err := table.Flush(); err != nil {
 		panic(err) // a buffer takes all
 	}

@@ -58,7 +58,7 @@ type runCmd struct {
 
 	Name       string `arg:"" help:"Name of the schedule."`
 	Repository string `help:"Repository of the schedule, owner/name, if several have one of that name."`
-	DryRun     bool   `help:"Only show the start, without doing it."`
+	DryRun     bool   `help:"Only show its task, its mode and the place of its result."`
 }
 
 // Run starts a schedule.

@@ -1,0 +1,179 @@
+package main
+
+import "strings"
+
+// controlsOfRows names, for the first proof of a row of docs/safety.md or
+// docs/reliability.md, those controls of the promise that another test notices. Controls
+// whose own test is a proof of the row need no mention.
+var controlsOfRows = controlsByProof(`
+agent.TestApprovalGoesStale: approval-digest unapproved-step recorded-kind
+agent.TestApprovalOverruled: denial-after-approval last-moment
+bot.TestApprovalIsCheckedAgain: second-look edited-comment
+bot.TestForgedApprovals: taken-is-kept
+command.TestNear: near-miss ids-are-no-words dashes-of-phones
+bot.TestWordsAreKept: talk-withdraws-nothing
+bot.TestAsides: own-words-no-answer
+agent.TestPlanIsCheckedAgain: plan-as-shown plan-digest plan-in-front plan-replaced
+serve_mode_rights: words-to-work mode-of-the-request
+policy.TestPosts: posts-have-limits labels-are-no-paths
+agent.TestSubTaskRights: no-people-inside turns-inside-count turns-inside-are-kept turns-inside-are-shown
+    budget-inside
+work.TestWalled: walled-verdict
+shell.TestDirectoryStays: loop-words cwd-outside
+shell.TestBackground: bounded-jobs redact-background
+builtin.TestFileInAPath: policy-path-length
+session.TestApprovedUntilPublished: rename-deletes
+agent.TestEditIsLookedAtAgainAtTheDoor: consumed-when-published
+policy.TestSensitiveLinks: file-over-directory
+policy.TestHeld: push-hold hold-asks hold-tightens
+main.TestGitAttacks: git-paths-built
+gitops.TestCheckpointLeavesGitDirectoriesOut: submodule-inside
+serve_hidden_files: rules-share-no-tree
+policy.TestKeptDirectory: other-repository-read-only other-repository-read-only-in-docker other-repository-by-a-link
+    other-repository-copied other-repository-apart
+base.TestPastHides: past-is-read-only past-is-read-only-in-bwrap past-is-not-shared past-of-a-shallow-clone
+    past-of-others past-hides-contents
+approval.TestForkWaits: fork-plan fork-base fork-branch fork-commit fork-ambiguous fork-moved fork-right-again
+    fork-said fork-tells-who-may
+serve_own_command: own-command-name own-command-arguments
+trailer.TestNoForgedTrailer: true-bot-address co-author-is-the-requester
+gitops.TestWhatIsMadeAnewIsSigned: signing-stays-on signed-is-the-same signed-once commit-of-the-id
+    unsigned-stays-away unsigned-is-told
+work.TestScanOfACommit: secret-hold scan-each-file
+secret.TestRedactKnownValues: redact-events numbered-lines
+work.TestLastLine: code-stays-code
+egress.TestEscapes: plain-names egress-odd-bytes egress-tls egress-hidden-name
+egress.TestRebinding: egress-metadata
+local.TestConformance: egress-not-local egress-own-network
+egress.TestTold: egress-told refused-in-the-title
+policy.TestMerge: egress-bound
+policy.TestMergeSetUpHosts: setup-network setup-reaches
+policy.TestPulls: pull-where-allowed pull-can-be-stopped no-image-is-told
+ghapp.TestOnlyPublicAddresses: picture-redirect picture-host
+untrusted.TestWordsAsOnGitHub: what-a-reader-sees page-of-github older-rules behind-the-page shown-is-asked
+    html-of-the-text hidden-text command-as-shown
+conversation.TestIssue: same-second thread-read-later
+command.TestSaid: said-in-a-paragraph inside-html begins-its-line commands-as-shown
+bot.TestWhoseWordsCount: unlisted-bots
+bot.TestOwnWordsWithAToken: own-edits-cost-nothing
+bot.TestLinksBehindWords: code-fence
+agent.TestForgedResultInTextMode: others-command-mark
+reader.TestReader: github-tools-clean github-tools-fence reads-own queries-own
+agent.TestWholeOutputIsRedacted: bounded-outputs
+render.TestNamesStayOnTheirLine: item-no-block
+terminal.TestTerminalLinesAreItsOwn: terminal-dumb
+untrusted.TestPosted*: post-gate post-references own-host pages-of-the-host post-doubtful-links post-closing-in-code
+untrusted.TestTitlesAndMessages: post-title post-commit
+untrusted.TestPostMentions: mention-names mention-people
+run_in_actions: runner-commands
+bot.TestOutsiders: no-words-without-rights said-already
+ghapp.TestLookups: outsider-remembered outsiders-apart
+policy.TestChoiceIsOnBothLists: flags-behind-a-mode allowed-model-goes-on model-of-the-session-before
+    turns-of-a-follow-up turns-bind turns-are-a-limit run-mode-of-a-wish
+trigger.TestDispatched: trigger-by-right own-deeds-start-nothing
+schedule.TestOf: schedule-acts-for-nobody schedules-read
+ci.TestDecide: a-log-that-is-gone
+serve_action_inbox: schedules-of-the-repository
+threadref.TestMutatedRefs: nothing-is-empty no-log-without-an-end refs-unpack-to-so-much leases-are-of-runs
+serve_action_sealed: outputs-end-unguessed
+bot.TestStartedIsOneTask: bots-start-nothing strangers-open-nothing issue-of-a-run-once tasks-of-a-run
+main.TestDashboardActs: dashboard-fresh-right
+dashboard.TestHostileSession: dashboard-ring
+bwrap.TestConformance: group-entered scratch-size watched-threads layer-is-read-only-in-docker caches-of-one-session
+    layer-is-copied setup-leaves-the-base setup-hidden-stays
+main.TestMustLimit: docker-bounds
+watch.TestTally: watched-disk measured-afterwards closed-doors full-place full-refuses no-reserved-room
+main.TestCodeHasLimitsOfItsOwn: beside-directory
+bwrap.TestToolchains: writable-stays-out
+base.TestDamaged: base-in-use bounded-trees
+work.TestSetUpOnce: setup-denial-holds setup-file-behind-a-link setup-judged-as-it-runs
+work.TestSetUpIsOfTheBase: created-of-the-base
+layer.TestNewest: caches-do-not-grow caches-stop-nothing shared-is-the-same
+layer.TestMadeOnce: layer-in-use
+serve_action_walls: tools-hold-no-token runner-stays-out runner-stays-out-of-bwrap daemon-sees-files
+main.TestForgedChain: signed-ends signed-hash
+retain.TestLogs: delete-only-over delete-nothing-waits
+retain.TestMirrorsThatStay: broken-off-work-stays needed-mirror-stays removed-under-locks used-mirror-is-known
+retain.TestUninstalled: mirrors-of-the-gone
+retain.TestNotUninstalled: unknown-installation suspend-begins-nothing
+serve_model_down: waits-for-github github-away-is-told not-ready-at-once
+main.TestBadGitHub: nothing-is-not-kept short-diff-is-listed
+gitops.TestBadAnswersOfARemote: push-is-confirmed
+serve_gone: gone-for-certain archived-ends transferred-ends
+poll.TestDeliveries: polled-from-now-on polls-wait-as-asked
+serve_token_missed: listed-reviews
+outbox.TestSlowStoreKeepsTheLease: slow-store-keeps-the-thread
+serve_touched: strangers-edits-are-quiet
+render.TestPartsSayAll: answer-parts split-fence split-numbers split-table-head told-before-asked
+serve_labels_never: nothing-waits-for-labels labels-are-tried-again left-writes-are-made
+serve_line_comment: answer-not-lost asked-in-the-line answer-where-asked
+approval.TestDue: end-by-flush quiet-end no-progress settled-is-said plan-approver-told
+ghapp.TestPermissionThatIsLacking: permission-in-words
+render.FuzzRender: title-rune
+main.TestWhatCannotBeSaved: left-out-named
+main.TestDamagedMirrorIsMended: torn-object their-objects-stay their-commits-stay
+gitops.TestPromisedIsBrought: answer-is-what-was-asked lost-is-not-promised
+main.TestCrashAction: put-off-is-waited-for holder-is-not-gone yes-is-used-up lease-of-a-run-that-ended
+    release-with-an-empty-inbox attempts-are-in-the-ref events-are-in-the-ref written-after-all
+gitops.TestRefFilesHaveNoHistory: unfinished-are-not-forgotten old-sessions-are-forgotten
+action.TestPatient: no-workspace-is-told
+ghapp.TestFollow: home-of-a-pull-request
+schedule.TestClock: other-times-missed-nothing hours-that-are-there-twice runs-do-not-overlap unread-is-read-again
+ci.TestWaits: checks-are-not-awaited-for-ever the-end-of-a-wait-is-told stuck-checks words-end-the-wait
+serve_after_merge: closed-pull-begins-anew
+project.TestFindLeftover: build-leftovers written-stays wanted-again
+attributes.TestAsGit: attributes-count plain-stays-home
+gitops.TestPushSafeAfterARewrite: adopted-branch branch-of-work-stays restored-branch target-gone
+gitops.TestTakeInIsAsGitMerges: refused-as-on-the-base merge-stays-a-merge merge-is-not-split merge-not-taken-back
+    base-from-then-on base-needs-no-yes conflicts-stay-home
+work.TestFilesAreTheDiff: changed-back-is-no-change empty-pull-says-so
+render.TestDiffPartsAreWhatGitTakes: diff-of-the-unpushed
+main.TestPatchWhenNothingCanBePushed: patch-unchanged hook-words patch-in-the-thread
+quota.TestRequests: write-reserve
+quota.TestBucket: progress-yields budget-patience progress-pause output-is-no-event
+quota.TestFairShare: refusals-logged
+agent.TestShares: used-while-it-runs
+main.TestEveryKeyHasAnEffect: setup-keys-without-effect keys-of-the-server long-commands
+review.TestOnlyLinesOfTheDiff: finding-in-the-file review-of-the-new-head
+outbox.TestNotesOfAReview: github-gate-notes
+review.TestOnlyTriedSuggestions: suggestion-as-written suggestion-parses suggestion-balances
+    suggestion-for-all-its-lines
+reviewer.TestThreadsWhoseCodeIsGone: said-twice refuted-is-dropped
+review.TestOrderAndMaximum: made-is-skipped logic-before-tests
+agent.TestWordsAreNoWork: cleaning-is-work tried-is-not-made words-without-work claims-in-files an-answer-is-taken
+session.TestEarlyEnds: end-of-the-newest-request verb-carries-its-task new-request-is-no-answer
+agent.TestReadingEnds: reading-begins-anew
+agent.TestLastTestRunCounts: sigpipe-is-no-failure tests-are-old known-tests tests-run-nothing
+    unknown-runner-proves-nothing tests-are-told
+testrun.TestEnds: pipeline-ends
+agent.TestRedIsNotDone: tests-pass-the-gate
+ollama.TestDroppedCall: other-calls-ran garbled-before-dead page-is-no-answer cut-is-told context-cut older-calls
+    name-in-pieces
+agent.TestAnswerInCircles: few-words said-twice-before file-a-third-time shown-repetition silence-is-said
+    bounded-answer
+agent.TestRunWaitsForTheServer: memory-is-waited-for outgrown-memory free-the-hung
+seat.TestTake: seat-given-back waiting-is-said waiting-is-free operators-window window-is-asked refused-cache
+agent.TestStuckSessionEnds: cut-off-is-no-repetition mistakes-by-answers forgotten-calls
+edit.TestEditsByHand: no-prose-in-code
+agent.TestUnseenIsNotReplaced: no-other-file
+edit.TestEncodingIsKept: case-asks-back
+edit.TestOneWrongCharacter: syntax-told faults-are-told
+project.TestRulesAt: included-rules
+agent.TestPrefixIsNeverTouched: mode-is-told recorded-cuts
+agent.TestFailedTurnIsTakenBack: refused-edit-is-taken-back
+agent.TestSummariesReplaceEachOther: earlier-summary no-rubbish-summed-up only-words-ask
+agent.TestResultsTakeAFifth: not-sent-again large-rules weak-models small-rules small-chart
+project.TestTry: example-of-this-project network-is-told
+`)
+
+// controlsByProof reads lines "proof: control control …"; those that begin with a space go
+// on with the line above.
+func controlsByProof(text string) map[string]string {
+	out := map[string]string{}
+	for line := range strings.Lines(strings.ReplaceAll(text, "\n ", " ")) {
+		if proof, names, ok := strings.Cut(line, ":"); ok {
+			out[proof] = names
+		}
+	}
+	return out
+}
