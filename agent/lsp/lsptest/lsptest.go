@@ -31,7 +31,6 @@ const (
 	Stale    = "stale"    // those of the text before come, with its version
 	Nameless = "nameless" // they come without a version
 	Pull     = "pull"     // they are to be asked for
-	Again    = "again"    // behind each list comes the one of the text before, once more
 	Idle     = "idle"     // they come only if the text has changed
 	TSServer = "tsserver" // they come without a version, a command gives them, and the disk is read if a command says so
 	Beyond   = "beyond"   // they are in lines that the file does not have
@@ -255,9 +254,6 @@ func (s *Server) push(ctx context.Context, path string, was doc) {
 		return
 	}
 	send()
-	if s.lies(Again) && was.version > 0 {
-		s.list(ctx, path, was)()
-	}
 }
 
 // list returns a function that sends the diagnostics of a text.
