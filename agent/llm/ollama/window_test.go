@@ -133,7 +133,7 @@ func TestWindowIsLearned(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			s := &memoryServer{set: c.set, made: c.made, window: max(c.loaded, 0), own: max(-c.loaded, 0)}
 			m := s.open(t)
-			hurried, cancel := context.WithTimeout(t.Context(), 9*time.Minute)
+			hurried, cancel := context.WithTimeout(t.Context(), 55*time.Second)
 			defer cancel()
 			if _, err := m.Capabilities(hurried); err != nil || len(s.loads) > 0 {
 				t.Errorf("who has no time has the model loaded with %v: %v", s.loads, err)
