@@ -140,7 +140,7 @@ func TestWrongCalls(t *testing.T) {
 	for _, c := range []struct{ name, args, says string }{
 		{"tickets__create", `{}`, `title`},
 		{"tickets__create", `{}`, `A correct call: {"name":"tickets__create","arguments":{"title":"TEXT"}}`},
-		{"tickets__create", `{"title":7}`, `title: got number, want string`},
+		{"tickets__create", `{"title":7}`, `7 has type "integer", want "string"`},
 		{"tickets__create", `[1]`, `not a JSON object`},
 		{"use_mcp_tool", `{"server_name":"tickets","tool_name":"create"}`, `{"name":"use_mcp_tool","arguments":{"server_name":"tickets","tool_name":"create","arguments":{"title":"TEXT"}}}`},
 		{"use_mcp_tool", `{"server_name":"ticket","tool_name":"create"}`, `there is no MCP server "ticket"; servers are: tickets`},
