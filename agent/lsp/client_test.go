@@ -41,19 +41,20 @@ func open(t *testing.T, lies string, files map[string]string) bench {
 // end of the test.
 type gate struct {
 	waits chan struct{}
-	opens context.Context
+	opens <-chan struct{}
 	open  context.CancelFunc
 }
 
 func newGate(t *testing.T) *gate {
 	g := &gate{waits: make(chan struct{}, 100)}
-	g.opens, g.open = context.WithCancel(t.Context()) // done before the test waits for the server's end
+	ctx, open := context.WithCancel(t.Context()) // done before the test waits for the server's end
+	g.opens, g.open = ctx.Done(), open
 	return g
 }
 
 func (g *gate) wait() {
 	g.waits <- struct{}{}
-	<-g.opens.Done()
+	<-g.opens
 }
 
 func openThat(t *testing.T, server *lsptest.Server, files map[string]string) bench {

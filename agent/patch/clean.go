@@ -104,7 +104,7 @@ func isReply(name, s string, lines []line, at []int) bool {
 		}
 	}
 	body := textOf(lines[at[0]+1 : at[1]])
-	return 2*len(strings.TrimSpace(body)) >= said && !(syntax.Parsed(name) && syntax.Check(name, s) == nil)
+	return 2*len(strings.TrimSpace(body)) >= said && (!syntax.Parsed(name) || syntax.Check(name, s) != nil)
 }
 
 func withoutBlankEnds(lines []line) []line {

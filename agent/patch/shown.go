@@ -112,7 +112,7 @@ func (a addition) shown() int {
 	sealed := slices.ContainsFunc(a.file, seal().MatchString)
 	for i, s := range a.add {
 		own := isOwnLine(s) || !sealed && seal().MatchString(s)
-		if own && !a.had[strings.TrimSpace(s)] && !(prose(a.name) && a.quoted[a.is+i]) { //control:own-words
+		if own && !a.had[strings.TrimSpace(s)] && (!prose(a.name) || !a.quoted[a.is+i]) { //control:own-words
 			return i
 		}
 	}

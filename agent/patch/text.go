@@ -155,7 +155,8 @@ func Insert(before string, n int, text string) (string, error) {
 			add[i].eol = d.eol
 		}
 	}
-	if n := len(add); n > 1 && (d.repeats(add[0].text, at-1) || d.repeats(add[0].text, at) || d.repeats(add[n-1].text, at)) {
+	if n := len(add); n > 1 &&
+		(d.repeats(add[0].text, at-1) || d.repeats(add[0].text, at) || d.repeats(add[n-1].text, at)) {
 		return "", fmt.Errorf(
 			"insert at line %d: a line beside that place would be there twice; send only the new lines. The file has there\n%s",
 			at+1,

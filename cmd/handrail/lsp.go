@@ -180,12 +180,12 @@ func takeServer(state, into string, known lsp.Server) error {
 	if err != nil {
 		return err
 	}
-	defer root.Close()
+	defer func() { _ = root.Close() }()
 	made, err := root.OpenRoot(installedBelow) //control:installed-is-no-link
 	if err != nil {
 		return err
 	}
-	defer made.Close()
+	defer func() { _ = made.Close() }()
 	if _, err := made.Stat(filepath.Join("bin", known.Argv[0])); err != nil {
 		return fmt.Errorf("it made no program %s: %w", known.Argv[0], err)
 	}
@@ -196,7 +196,7 @@ func takeServer(state, into string, known lsp.Server) error {
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(fresh) // empty at the end, unless something failed
+	defer func() { _ = os.RemoveAll(fresh) }() // empty at the end, unless something failed
 	whole, old, to := filepath.Join(fresh, "new"), filepath.Join(fresh, "old"), filepath.Join(into, known.Name)
 	if err := os.CopyFS(whole, made.FS()); err != nil {
 		return fmt.Errorf("copy it: %w", err)

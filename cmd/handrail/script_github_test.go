@@ -31,7 +31,7 @@ import (
 // repository, and the server as a process of its own.
 type stage struct {
 	t      *testing.T
-	test   testscript.TFailed // of this story
+	test   interface{ Failed() bool } // of this story
 	gh     *ghcheck.Server
 	names  *names
 	args   []string // of serve

@@ -84,7 +84,7 @@ func scriptParams(t *testing.T, runs *actRunner) testscript.Params {
 			e.Setenv("GIT_CONFIG_NOSYSTEM", "1")
 			e.Setenv("GOCACHE", filepath.Join(os.TempDir(), "handrail-script-gocache"))
 			e.Setenv("GOFLAGS", "-mod=mod")
-			test, _ := e.T().(testscript.TFailed)
+			test, _ := e.T().(interface{ Failed() bool })
 			e.Values[stageKey{}] = &stage{act: runs, test: test}
 			return nil
 		},
