@@ -17,6 +17,7 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -36,8 +37,9 @@ type object = map[string]any
 
 // stub is an agent in this process. Its turns are functions.
 type stub struct {
-	out     *json.Encoder
-	session object // besides its id
+	mu      sync.Mutex
+	out     *json.Encoder // of the newest process
+	session object        // besides its id
 	options []object
 	turns   []func(s *stub, text string) (reason string)
 	texts   []string
@@ -51,7 +53,10 @@ type stub struct {
 func (s *stub) start(context.Context, workspace.Program) (io.ReadWriteCloser, error) {
 	near, far := net.Pipe()
 	s.starts++
-	s.out, s.far = json.NewEncoder(far), far
+	out := json.NewEncoder(far)
+	s.mu.Lock()
+	s.out, s.far = out, far
+	s.mu.Unlock()
 	in := bufio.NewReader(far)
 	go func() {
 		defer far.Close()
@@ -61,7 +66,7 @@ func (s *stub) start(context.Context, workspace.Program) (io.ReadWriteCloser, er
 				s.release()
 				return
 			}
-			s.handle(line)
+			s.handle(out, line)
 		}
 	}()
 	return near, nil
@@ -86,8 +91,15 @@ func (s *stub) kill(g *Guest) {
 }
 
 func (s *stub) send(m object) {
+	s.mu.Lock()
+	out := s.out
+	s.mu.Unlock()
+	sendTo(out, m)
+}
+
+func sendTo(out *json.Encoder, m object) {
 	m["jsonrpc"] = "2.0"
-	_ = s.out.Encode(m) // the client may be gone
+	_ = out.Encode(m) // the client may be gone
 }
 
 func (s *stub) update(u object) {
@@ -105,7 +117,8 @@ func (s *stub) ask(call object, options ...object) string {
 	return <-s.answers
 }
 
-func (s *stub) handle(line []byte) {
+// handle handles a message to the process that writes to out.
+func (s *stub) handle(out *json.Encoder, line []byte) {
 	var m struct {
 		ID     json.RawMessage
 		Method string
@@ -128,18 +141,18 @@ func (s *stub) handle(line []byte) {
 		}
 		s.answers <- o.Outcome
 	case "initialize":
-		s.send(object{"id": m.ID, "result": object{"protocolVersion": 1}})
+		sendTo(out, object{"id": m.ID, "result": object{"protocolVersion": 1}})
 	case "session/new":
-		out := object{"sessionId": "s"}
+		made := object{"sessionId": "s"}
 		for k, v := range s.session {
-			out[k] = v
+			made[k] = v
 		}
-		s.send(object{"id": m.ID, "result": out})
+		sendTo(out, object{"id": m.ID, "result": made})
 	case "session/set_mode":
-		s.send(object{"id": m.ID, "result": object{}})
+		sendTo(out, object{"id": m.ID, "result": object{}})
 		s.update(object{"sessionUpdate": "current_mode_update", "currentModeId": "auto"}) // whatever was set
 	case "session/set_config_option":
-		s.send(object{"id": m.ID, "result": object{"configOptions": s.options}})
+		sendTo(out, object{"id": m.ID, "result": object{"configOptions": s.options}})
 	case "session/cancel":
 		s.cancels <- struct{}{}
 	case "session/prompt":
@@ -151,7 +164,7 @@ func (s *stub) handle(line []byte) {
 		s.turns = s.turns[1:]
 		go func() {
 			reason := turn(s, m.Params.Prompt[0].Text)
-			s.send(object{"id": m.ID, "result": object{"stopReason": reason}})
+			sendTo(out, object{"id": m.ID, "result": object{"stopReason": reason}})
 		}()
 	}
 }
