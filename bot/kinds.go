@@ -275,9 +275,14 @@ func urgency(rows []row, cmds []command.Command) int {
 // originalKey returns the key that the text of an event had when it was new.
 func originalKey(ev ghapp.Event) string {
 	if ev.Comment.ID != 0 {
-		return fmt.Sprintf("comment-%d-%t-%s", ev.Comment.ID, ev.Comment.Diff, ev.Comment.Created.UTC().Format(time.RFC3339))
+		return commentKey(ev.Comment, ev.Comment.Created)
 	}
 	return fmt.Sprintf("%s-%d-%d-opened", ev.Kind, ev.RepoID, ev.Thread.Number)
+}
+
+// commentKey returns the key of a comment with the text that it had at a time.
+func commentKey(c ghapp.EventComment, at time.Time) string {
+	return fmt.Sprintf("comment-%d-%t-%s", c.ID, c.Diff, at.UTC().Format(time.RFC3339))
 }
 
 // sourceOf returns the delivery of a text.
@@ -286,12 +291,7 @@ func sourceOf(s userMessage, priority int) store.Delivery {
 	src := store.Delivery{Thread: ev.Thread.Key(), Sender: s.author.Login, Priority: priority}
 	switch {
 	case ev.Comment.ID != 0:
-		src.Key = fmt.Sprintf(
-			"comment-%d-%t-%s",
-			ev.Comment.ID,
-			ev.Comment.Diff,
-			ev.Comment.Updated.UTC().Format(time.RFC3339),
-		)
+		src.Key = commentKey(ev.Comment, ev.Comment.Updated)
 	case ev.Review.ID != 0:
 		src.Key = fmt.Sprintf("review-%d", ev.Review.ID)
 	default:

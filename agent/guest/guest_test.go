@@ -408,8 +408,8 @@ func TestKilledAtARequest(t *testing.T) {
 }
 
 // An agent that is killed between two turns, in an answer, or while an action or a call of
-// ours runs, goes on in a new process that knows all of the conversation. What it was allowed
-// is not allowed again.
+// ours runs, goes on in a new process that knows all of the conversation. Its allowance
+// is not given again.
 func TestKilled(t *testing.T) {
 	last := func(s *stub, _ string) string {
 		s.update(object{"sessionUpdate": "agent_message_chunk", "content": object{"type": "text", "text": "Done."}})

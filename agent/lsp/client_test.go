@@ -29,7 +29,7 @@ type bench struct {
 	dir string
 }
 
-// patience ends what hangs.
+// patience is the time limit of a wait. It is reached only by a hang.
 const patience = 10 * time.Minute
 
 func open(t *testing.T, lies string, files map[string]string) bench {

@@ -219,8 +219,8 @@ func (m *merger) blockEnd(from int, last string, level int) (int, bool) {
 	return 0, false
 }
 
-// anchorError returns the error for a segment whose first or last line does not say what
-// it replaces. It shows the places of that line, or else the most similar text.
+// anchorError returns the error for a segment whose first or last line leaves its place open.
+// It shows the places of that line, or else the most similar text.
 func (m *merger) anchorError(s segment, anchor, verb, side string) error {
 	found := m.left([]string{anchor}, spacing, 0)
 	where := "is not in the file"

@@ -19,18 +19,18 @@ const (
 	maxKnownFiles  = 200 // files with errors of one commit
 )
 
-// known is what earlier work found out about a commit. Nothing is started to learn more.
+// known holds findings of earlier work about a commit. Nothing is started to learn more.
 type known struct {
 	errors map[string][]int // lines with errors, by path
 	tests  *session.TestRun // the newest run; nil means none
 }
 
-// contentKey identifies what a workspace shows of a commit.
+// contentKey identifies the part of a commit that a workspace shows.
 func contentKey(ws place, commit string) string {
 	return fmt.Sprintf("%q", append([]string{commit, ws.rules.Key, ws.layer}, ws.shows.Paths...)) //control:chart-of-what-is-shown
 }
 
-// learn changes what is known of a commit.
+// learn changes the findings about a commit.
 func (b *Bases) learn(key string, change func(*known)) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

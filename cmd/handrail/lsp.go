@@ -207,7 +207,11 @@ func takeServer(state, into string, known lsp.Server) error {
 	if err := os.Rename(to, old); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	return os.Rename(whole, to)
+	if err := os.Rename(whole, to); err != nil {
+		_ = os.Rename(old, to) // fails if there was none
+		return err
+	}
+	return nil
 }
 
 // letRead lets all users read a tree, and its owner alone write it.

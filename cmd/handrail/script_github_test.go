@@ -60,7 +60,7 @@ type scriptVerb struct {
 	run         func(*stage, *testscript.TestScript, []string) error
 }
 
-// patience is how long tests wait for what must come. It ends what hangs, and is no measure of speed.
+// patience is the time limit of a wait. It is reached only by a hang, and measures no speed.
 const patience = 10 * time.Minute
 
 // patience is longer where each run has a runner to start.

@@ -86,10 +86,10 @@ type exception struct {
 }
 
 func (w writtenException) compile() exception {
-	e := exception{target: w.RegexTarget, elsewhere: len(w.Paths)+len(w.Commits) > 0}
-	switch strings.ToUpper(w.Condition) {
-	case "AND", "&&":
-		e.both = true
+	e := exception{
+		both:      w.Condition == "&&" || strings.EqualFold(w.Condition, "AND"),
+		elsewhere: len(w.Paths)+len(w.Commits) > 0,
+		target:    w.RegexTarget,
 	}
 	if len(w.Regexes) > 0 {
 		e.regex = regexp.MustCompile("(?:" + strings.Join(w.Regexes, ")|(?:") + ")")
