@@ -72,6 +72,17 @@ func TestFilesFormGivesUp(t *testing.T) {
 	}
 }
 
+// Prose after a change that was tried and not made is no answer, whatever it says.
+func TestProseAfterATry(t *testing.T) {
+	b := filesBench(t, `
+- text: "a.txt\n`+"```\\none\\ntwo\\n```"+`\n"
+- {say: "The tests fail now. They say nothing.", repeat: true}
+`)
+	if out := b.must(session.StatusFailed); !strings.Contains(out.Reason, "did not write a change") {
+		t.Errorf("reason %q", out.Reason)
+	}
+}
+
 // An answer to a question is taken at once, other prose after one more try; prose that
 // claims, announces or shows a change is asked for its file twice.
 func TestProseInTheFilesForm(t *testing.T) {

@@ -229,18 +229,28 @@ func (f *finisher) unchangedFile(ctx context.Context) (*session.Outcome, error) 
 // again tries once more, or ends the session if the limit is reached.
 func (f *finisher) again(ctx context.Context, why string) (*session.Outcome, error) {
 	if f.claims.back >= maxBack {
-		out := f.summarize(ctx, session.StatusFailed, "")
-		out.Reason = fmt.Sprintf("The model was asked %d times in a row and did not write a change that could be used. "+
-			"The last time: %s Describe the task more precisely, or use a larger model.", f.claims.back+1, why)
-		return out, nil
+		return f.unusable(ctx, why), nil
 	}
 	return nil, f.retry(ctx, why+" "+askFiles)
 }
 
-// endWithProse returns the outcome for a model that only talks.
+// unusable returns the outcome for a model that tried a change and made none; why is about its
+// last answer.
+func (f *finisher) unusable(ctx context.Context, why string) *session.Outcome {
+	out := f.summarize(ctx, session.StatusFailed, "")
+	out.Reason = fmt.Sprintf("The model was asked %d times in a row and did not write a change that could be used. "+
+		"The last time: %s Describe the task more precisely, or use a larger model.", f.claims.back+1, why)
+	return out
+}
+
+// endWithProse returns the outcome for a model that only talks. Prose is no answer to a request
+// for which a change was tried.
 func (f *finisher) endWithProse(ctx context.Context, said string) *session.Outcome {
 	if f.changed() {
 		return f.summarize(ctx, session.StatusDone, said)
+	}
+	if f.mayWrite() && f.claims.tried != "" { //control:tried-is-no-answer
+		return f.unusable(ctx, "There was no file in that.")
 	}
 	status := f.inWords()
 	if f.mayWrite() && speech.ClaimsChange(said) { //control:claims-in-files

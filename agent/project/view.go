@@ -108,10 +108,10 @@ func (r *resolver) related(ctx context.Context, words string, have []session.Ite
 	return out
 }
 
-// candidates returns the files to search, those with a word of the request in their
-// path first.
+// candidates returns the files to search: those with a word of the request in their path,
+// then program files and the root's, then all others.
 func (r *resolver) candidates(wanted []string) []string {
-	var first, rest []string
+	var first, rest, others []string
 	for _, name := range r.names {
 		base := strings.ToLower(name)
 		switch {
@@ -124,9 +124,11 @@ func (r *resolver) candidates(wanted []string) []string {
 			first = append(first, name)
 		case isSource(name) || !strings.Contains(name, "/"):
 			rest = append(rest, name)
+		default:
+			others = append(others, name)
 		}
 	}
-	all := append(first, rest...)
+	all := slices.Concat(first, rest, others)
 	return all[:min(len(all), maxViewRead)]
 }
 
