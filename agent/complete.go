@@ -37,6 +37,8 @@ type claims struct {
 	problems   bool                 // and to errors in its change
 	red        int                  // times that it was sent back to tests that Handrail saw fail
 	back       int                  // discarded answers in a row
+	same       int                  // answers that were forgotten, and the same asked again, since then
+	plain      bool                 // the last answer was
 	asides     int                  // answers without a result that stay in view since then
 	idle       int                  // answers in a row without a call and without an end
 	empty      int                  // empty answers in a row
@@ -84,7 +86,11 @@ func (k *claims) note(p *session.Note) {
 		k.tested = true
 		k.red++
 	}
-	if p.Back > 0 && p.Kind != session.NoteTests {
+	k.plain = p.Back > 0 && p.Text == ""
+	switch {
+	case k.plain:
+		k.same++
+	case p.Back > 0 && p.Kind != session.NoteTests:
 		k.back++
 	}
 	if p.Kind == session.NoteReminder && p.Back == 0 && p.Call == "" {
@@ -146,8 +152,8 @@ func (f *finisher) finish(ctx context.Context) (*session.Outcome, error) {
 		return nil, nil // the conversation was cleared
 	}
 	last := f.talk.entries[n-1]
-	if last.answer == nil || f.Unanswered() { //control:end-of-the-newest-request
-		return nil, nil // a newer message exists: ask the model
+	if last.answer == nil || last.gone || f.Unanswered() { //control:end-of-the-newest-request
+		return nil, nil // a newer message exists, or the answer is forgotten: ask the model
 	}
 	if out := f.stuck(); out != nil {
 		return out, nil
@@ -176,7 +182,7 @@ func (f *finisher) finish(ctx context.Context) (*session.Outcome, error) {
 	return f.complete(ctx, last.answer.Content)
 }
 
-// approvalDoubt returns the reason that a completion cannot be accepted yet: it was written
+// completionDoubt returns the reason that a completion cannot be accepted yet: it was written
 // before the results of its own calls were known, and one of them failed.
 func completionDoubt(last entry) string {
 	for _, c := range last.calls {

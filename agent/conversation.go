@@ -84,7 +84,9 @@ func (t *conversation) note(e session.Event, p *session.Note) {
 		t.cuts = append(t.cuts, *p)
 	case p.Before > 0:
 		t.compact(e.Seq, p)
-	case p.Text != "" && p.Call == "": // notes on a call are part of its result
+	case p.Text == "":
+		t.takeBack(p.Back)
+	case p.Call == "": // notes on a call are part of its result
 		t.takeBack(p.Back)
 		t.entries = append(t.entries, entry{
 			seq:    e.Seq,

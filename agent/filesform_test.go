@@ -350,12 +350,28 @@ func TestRedAndThenUnknown(t *testing.T) {
 	}
 }
 
-// A model that wrote the old file is shown the failing tests and asked which line has to
+// A model that wrote the old file is asked the very same at the highest temperature.
+func TestTheSameAgain(t *testing.T) {
+	b := filesBench(t, `
+- text: "a.txt\n`+"```\\none\\ntwo\\n```"+`\n"
+- text: "a.txt\n`+"```\\none\\n2\\n```"+`\n"
+`)
+	b.must(session.StatusDone)
+	r := b.model.Requests()
+	if len(r) != 2 || r[1].Temperature == nil || *r[1].Temperature != 1 {
+		t.Fatalf("%d requests, temperature %v", len(r), *r[1].Temperature)
+	}
+	if diff := cmp.Diff(r[0].Messages, r[1].Messages); diff != "" {
+		t.Errorf("the second request is another:\n%s", diff)
+	}
+}
+
+// A model that wrote the old file again is shown the failing tests and asked which line has to
 // change. The sentence alone may be the edit; otherwise it stays in view, and the file is
 // asked for.
 func TestThoughtBeforeTheFile(t *testing.T) {
 	const old, good = "one\ncount is two\n", "one\ncount is three\n"
-	first := fmt.Sprintf("\n- {text: %q}\n", "a.txt\n```\n"+old+"```\n")
+	first := fmt.Sprintf("\n- {text: %[1]q}\n- {text: %[1]q}\n", "a.txt\n```\n"+old+"```\n")
 	asked := "when: {user_contains: [\"nothing changed. The tests fail now.\", \"FAIL: a.txt is not good\", \"First say in one sentence\"]}"
 	for _, script := range []string{
 		first + fmt.Sprintf("- {%s, text: %q}\n- {when: {user_contains: [\"Now make this change.\"], contains: [\"Line 2 is too small\"]}, text: %q}\n",

@@ -15,7 +15,7 @@ import (
 )
 
 // retry discards the last answer, which stays in the log. The next attempt sees line in
-// its place, at a higher temperature, and in a simpler form if there is one.
+// its place, nothing if it is "", at a higher temperature, and in a simpler form if there is one.
 func (f *finisher) retry(ctx context.Context, line string) error {
 	last := f.talk.entries[len(f.talk.entries)-1]
 	m := f.model
@@ -38,13 +38,16 @@ func (f *finisher) retry(ctx context.Context, line string) error {
 	)
 }
 
-// temperature rises with the number of discarded answers; nil if there are none.
+// temperature rises with the number of discarded answers; nil if there are none. It is 1 if the
+// same request is sent again.
 func (k *claims) temperature() *float64 {
-	n := k.back + k.red
-	if n == 0 {
+	warm := min(0.2+0.25*float64(k.back+k.red), 1)
+	switch {
+	case k.plain:
+		warm = 1
+	case k.back+k.red == 0:
 		return nil
 	}
-	warm := min(0.2+0.25*float64(n), 1)
 	return &warm
 }
 
@@ -210,9 +213,13 @@ const askFiles = "Write the path of the file on a line of its own, and below it 
 // thinkFirst asks for the idea before the file: otherwise small models copy the old file.
 const thinkFirst = "First say in one sentence which line has to change, and how."
 
-// unchangedFile answers a model that wrote the old text of a file: with the failing tests, if
-// there are any, it sees its task better.
+// unchangedFile answers a model that wrote the old text of a file. At first it is asked the same
+// again, at the highest temperature: a copy in view, and words about it, make the next copy more
+// likely. After that the failing tests, if there are any, show the task better.
 func (f *finisher) unchangedFile(ctx context.Context) (*session.Outcome, error) {
+	if f.claims.same == 0 { //control:same-again
+		return nil, f.retry(ctx, "")
+	}
 	why := "The file that you wrote is the one that is there: nothing changed. "
 	if f.mayWrite() && !f.inside && f.tests.run != nil {
 		was, err := f.tests.resultFor(ctx, f.BaseNow(), true)

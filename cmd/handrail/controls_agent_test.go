@@ -191,6 +191,7 @@ var controlsOfAgent = []control{
 	{"tried-is-not-made", "false", "./agent", "TestCleaningIsWork"},
 	{"an-answer-is-taken", "false", "./agent", "TestProseInTheFilesForm"},
 	{"claims-in-files", "false", "./agent", "TestFilesFormGivesUp"},
+	{"same-again", "false", "./agent", "TestTheSameAgain"},
 	{"tried-is-no-answer", "false", "./agent", "TestProseAfterATry"},
 	{"a-review-is-reviewed", "false", "./agent", "TestReadingEnds"},
 	{"reading-ends", "true", "./agent", "TestReadingEnds"},
