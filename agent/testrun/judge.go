@@ -1,6 +1,7 @@
 package testrun
 
 import (
+	"encoding/json"
 	"strconv"
 	"strings"
 
@@ -17,8 +18,10 @@ const (
 // escapes matches the colors and cursor movements of terminals.
 var escapes = pattern.Lazy(`\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)`)
 
-// level matches the log level in front of each line of sbt and Maven.
-var level = pattern.Lazy(`^\[(?:info|warn|error|success|INFO|WARN|WARNING|ERROR)\] ?`)
+// level matches the beginning of each line of sbt, Maven and Ant, and of what turbo, pnpm and
+// docker compose print for several projects.
+var level = pattern.Lazy(`^(?:\[(?:info|warn|error|success|INFO|WARN|WARNING|ERROR)\] ?` +
+	`|\s+\[(?:junit|junitlauncher|testng|exec|java)\] ?|[@\w./-]+[: ]test[\w:-]*: |[\w.-]+-\d+ +\| )`)
 
 // tally is the evidence in the output of a test run.
 type tally struct {
@@ -60,6 +63,9 @@ func judge(output string) (t tally) {
 	}
 	for line := range strings.SplitSeq(strings.ReplaceAll(output, "\r", "\n"), "\n") {
 		line = level().ReplaceAllString(strings.TrimRight(line, " \t"), "")
+		if said := saidIn(line); said != "" {
+			t.read(said)
+		}
 		if line != "" && len(line) <= maxSummary {
 			t.read(line)
 		}
@@ -68,6 +74,18 @@ func judge(output string) (t tally) {
 		t.pass, t.each.pass, t.total = 0, t.each.pass-t.files, t.skip
 	}
 	return t
+}
+
+// saidIn returns the output that a line of `go test -json` quotes, "" for other lines.
+func saidIn(line string) string {
+	if !strings.HasPrefix(line, `{"`) || !strings.Contains(line, `"Output":`) || len(line) > maxSummary {
+		return ""
+	}
+	var event struct{ Output string }
+	if json.Unmarshal([]byte(line), &event) != nil {
+		return ""
+	}
+	return strings.TrimRight(event.Output, " \t\r\n")
 }
 
 // maxSummary is the maximum length of a line of evidence, in bytes.

@@ -33,6 +33,9 @@ var summaries = [...]summary{
 	{line: pattern.Lazy(`^\s*Test Files\s+\d+ failed`), failures: true},
 	// unittest, bun, clojure.test
 	{line: pattern.Lazy(`^Ran \d+ tests?\b`)},
+	// stestr, Pester
+	{line: pattern.Lazy(`^Ran: \d+ tests? in `)},
+	{line: pattern.Lazy(`^Tests Passed: \d+, Failed: \d+`), wordFirst: true},
 	{line: pattern.Lazy(`^\d+ failures?, \d+ errors?\.$`), failures: true},
 	{line: pattern.Lazy(`^(?:OK|FAILED|PASSED) \([a-z =,\d]+\)$`), wordFirst: true},
 	// cargo, nextest
@@ -58,7 +61,7 @@ var summaries = [...]summary{
 	{line: pattern.Lazy(`^Test (?:summary: total|Count): \d+, `), wordFirst: true},
 	{line: pattern.Lazy(`^Total tests: \d+\. `), wordFirst: true},
 	{line: pattern.Lazy(`^\s*\S+ +Total: \d+, Errors: \d+, `), wordFirst: true},
-	{line: pattern.Lazy(`^\s*(?:Total tests|[Pp]assed|[Ff]ailed|[Ss]kipped|total|succeeded): +\d+$`), wordFirst: true},
+	{line: pattern.Lazy(`^\s*(?:- )?(?:Total tests|[Pp]assed|[Ff]ailed|[Ss]kipped|total|succeeded): +\d+$`), wordFirst: true},
 	// swift, karma
 	{line: pattern.Lazy(`^\s*Executed \d+ tests?, with `)},
 	{line: pattern.Lazy(`Test run with \d+ tests? `)},
@@ -105,7 +108,7 @@ const (
 var meanings = map[kind]string{
 	passed:   "passed pass passes passing succeeded success successes successful ok xfailed xpassed flaky",
 	failed:   "failed fail failing failure failures error errors errored cancelled aborted timeout interrupted",
-	skipped:  "skipped skip skips pending pendings ignored todo deselected disabled incomplete omissions",
+	skipped:  "skipped skip skips pending pendings ignored todo deselected disabled incomplete omissions undefined",
 	excluded: "excluded",
 	all: "tests test runs run examples example total specs spec scenarios scenario doctests doctest property properties " +
 		"completed cases count in across containing of",
@@ -155,7 +158,7 @@ var (
 	// or module.
 	noTests = anyOf(
 		`(?i)\bno (?:matching |stale )?(?:tests?|specs|examples|test (?:files?|cases?|modules?|targets?|suites?)|`+
-			`test configuration file) (?:were |was |are |is )?(?:found|executed|ran|run|collected|available|defined|matche[sd]|`+
+			`test configuration file) (?:were |was |are |is )?(?:found|executed|ran|run|collected|available|defined|match(?:e[sd]|ing)|`+
 			`specified|configured|written|yet\b|the given)`,
 		`(?i)\bno suitable tests defined\b`,
 		`^No tasks were executed as part of this run`,
@@ -179,9 +182,18 @@ var (
 		`^\s*(?:# )?0 (?:scenarios|tests)$`,
 		`\bRunning 0 tests from 0 test\b`,
 	)
-	noTestsHere = anyOf(`\[no test files\]$`, `\[no tests to run\]$`, `^testing: warning: no tests to run`,
-		`^No test is available in`, `^running 0 tests$`, `(?i)\bno tests? to run\b`,
-		`^> Task (?::[\w.-]+)*:(?:test|\w+Test)(?: NO-SOURCE| SKIPPED)$`)
+	noTestsHere = anyOf(
+		`\[no test files\]$`,
+		`\[no tests to run\]$`,
+		`^testing: warning: no tests to run`,
+		`^\t\S+\t\tcoverage: 0\.0% of statements$`,
+		`^No test is available in`,
+		`^running 0 tests$`,
+		`(?i)\bno tests? to run\b`,
+		`^> Task (?::[\w.-]+)*:(?:test|\w+Test)(?: NO-SOURCE| SKIPPED)$`,
+		`^\S+: SKIP \([\d.]+ seconds\)$`,
+		`^[>$] echo(?: [^&;|]*)?$`,
+	)
 )
 
 // anyOf returns a pattern that matches if one of several does.

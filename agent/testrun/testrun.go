@@ -133,6 +133,8 @@ func says(run *session.TestRun, line, output string) session.TestsSay {
 		return say
 	case run.Exit != 0, run.Unknown && say != session.TestsFailed:
 		return ""
+	case say == "" && t.each.pass == 0 && benchmarks().MatchString(run.Line): //control:benchmarks-are-no-tests
+		return session.TestsSilent
 	case say != session.TestsSilent, slices.Contains(summing[:], program):
 		return say
 	case slices.Contains(wrappers[:], program) && isQuiet(output):
@@ -141,9 +143,13 @@ func says(run *session.TestRun, line, output string) session.TestsSay {
 	return ""
 }
 
+// benchmarks matches a Go command that measures and chooses its tests by name: often by a name
+// that no test has.
+var benchmarks = pattern.Lazy(`\bgo test .*-(?:bench\b.* -run\b|run\b.* -bench\b)`)
+
 // heading matches a line of a wrapper itself.
 var heading = pattern.Lazy(
-	`^(?:[>$] |make\[\d+\]: |yarn run v|Done in |task: |nox > |congratulations|\S+: (?:OK|commands|install|skip)\b|-+$)`,
+	`^(?:[>$] |g?make(?:\[\d+\])?: |yarn run v|Done in |task: |nox > |congratulations|\S+: (?:OK|commands|install|skip)\b|-+$)`,
 )
 
 // isQuiet reports whether an output has only the lines with which wrappers begin.

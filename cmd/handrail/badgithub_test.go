@@ -3,8 +3,11 @@ package main
 import (
 	"encoding/json"
 	"flag"
+	"fmt"
+	"io"
 	"math/rand/v2"
 	"net/http"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -20,6 +23,8 @@ import (
 var (
 	badAll     = flag.Bool("bad.all", false, "tell each story once with each kind of broken answer on each route that it uses")
 	badStories = flag.String("bad.stories", "", "tell only the stories that match this, in the long form")
+	badPart    = flag.String("bad.part", "1/1", "tell only this part of the stories in the long form: 3/20 is the third of 20")
+	badDone    = flag.String("bad.done", "", "file of what passed; it is not told again")
 	badFuzz    = flag.Int("bad.fuzz", 0, "tell this many stories with random broken answers in place of the long form")
 	badSeed    = flag.Uint64("bad.seed", 1, "seed of bad.fuzz")
 )
@@ -105,29 +110,50 @@ func TestBadGitHub(t *testing.T) {
 // onGitHub are the stories in which GitHub has a part.
 func onGitHub(t *testing.T) (out []string) {
 	t.Helper()
+	var part, parts int
+	if n, err := fmt.Sscanf(*badPart, "%d/%d", &part, &parts); err != nil || n != 2 || part < 1 || part > parts {
+		t.Fatalf("-bad.part=%s: want a part such as 3/20", *badPart)
+	}
 	files, err := filepath.Glob("../../testdata/script/serve_*.txtar")
 	must(t, err)
 	re, err := regexp.Compile(*badStories)
 	must(t, err)
-	for _, f := range files {
+	for i, f := range files {
 		name := strings.TrimSuffix(filepath.Base(f), ".txtar")
-		if re.MatchString(name) {
+		if re.MatchString(name) && i%parts == part-1 {
 			out = append(out, name)
 		}
 	}
 	return out
 }
 
-// badGitHubs tells each story once with each kind of broken answer on each of its routes.
+// badGitHubs tells each story once with each kind of broken answer on each of its routes. It
+// goes on where an earlier one with the same file of what passed was ended.
 func badGitHubs(t *testing.T) {
 	t.Helper()
-	for _, story := range onGitHub(t) {
-		whole := newLine(func(string, int) ghcheck.Break { return nil })
-		t.Run(story, func(t *testing.T) { whole.tell(t, story) })
-		for _, route := range whole.routes() {
+	stories, passed := onGitHub(t), readPassed(t)
+	for _, story := range stories {
+		routes := passed.routes[story]
+		if routes == nil {
+			whole := newLine(func(string, int) ghcheck.Break { return nil })
+			if t.Run(story, func(t *testing.T) { whole.tell(t, story) }) {
+				routes = whole.routes()
+				passed.note(t, append([]string{story}, routes...)...)
+			}
+		}
+		for _, route := range routes {
 			for kind, of := range ghcheck.Breaks() {
-				t.Run(story+" "+kind+" "+route, func(t *testing.T) {
+				name := story + " " + kind + " " + route
+				if passed.cases[name] {
+					continue
+				}
+				t.Run(name, func(t *testing.T) {
 					t.Parallel()
+					t.Cleanup(func() {
+						if !t.Failed() {
+							passed.note(t, name)
+						}
+					})
 					newLine(func(is string, n int) ghcheck.Break {
 						if is != route || n > 1 {
 							return nil
@@ -138,6 +164,75 @@ func badGitHubs(t *testing.T) {
 			}
 		}
 	}
+}
+
+// passedCases is what passed already. A line of its file is a case, or a story with the routes
+// that it uses, separated by tabs.
+type passedCases struct {
+	mu     sync.Mutex
+	file   *os.File // nil keeps nothing
+	routes map[string][]string
+	cases  map[string]bool
+}
+
+func readPassed(t *testing.T) *passedCases {
+	t.Helper()
+	p := &passedCases{routes: map[string][]string{}, cases: map[string]bool{}}
+	if *badDone == "" {
+		return p
+	}
+	var err error
+	p.file, err = os.OpenFile(*badDone, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
+	must(t, err)
+	t.Cleanup(func() { must(t, p.file.Close()) })
+	text, err := io.ReadAll(p.file)
+	must(t, err)
+	for line := range strings.Lines(string(text)) {
+		line, whole := strings.CutSuffix(line, "\n") // the last line may be cut off
+		if story, routes, is := strings.Cut(line, "\t"); whole && is {
+			p.routes[story] = strings.Split(routes, "\t")
+		} else if whole {
+			p.cases[line] = true
+		}
+	}
+	return p
+}
+
+// note keeps a line, given by its parts.
+func (p *passedCases) note(t *testing.T, parts ...string) {
+	t.Helper()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.file == nil {
+		return
+	}
+	if _, err := p.file.WriteString(strings.Join(parts, "\t") + "\n"); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestWhatPassedIsNotToldAgain: a long form that was ended goes on behind what passed, and a
+// line that was cut off does not count.
+func TestWhatPassedIsNotToldAgain(t *testing.T) {
+	before := *badDone
+	defer func() { *badDone = before }()
+	*badDone = filepath.Join(t.TempDir(), "done")
+	t.Run("first", func(t *testing.T) {
+		p := readPassed(t)
+		p.note(t, "serve_stop", "GET /a", "POST /b")
+		p.note(t, "serve_stop empty GET /a")
+		_, err := p.file.WriteString("serve_stop null GET")
+		must(t, err)
+	})
+	t.Run("second", func(t *testing.T) {
+		p := readPassed(t)
+		if want := []string{"GET /a", "POST /b"}; !slices.Equal(p.routes["serve_stop"], want) {
+			t.Errorf("routes %q, want %q", p.routes["serve_stop"], want)
+		}
+		if len(p.cases) != 1 || !p.cases["serve_stop empty GET /a"] {
+			t.Errorf("cases %v", p.cases)
+		}
+	})
 }
 
 // fuzzGitHub tells random stories, in which each tenth answer is broken in a random way or

@@ -213,6 +213,7 @@ var controlsOfAgent = []control{
 	{"hidden-status-is-unknown", "false", "./agent/testrun", "TestEnds"},
 	{"tests-count", "false", "./agent", "TestLastTestRunCounts"},
 	{"no-test-ran", "false", "./agent/testrun", "TestOutputs"},
+	{"benchmarks-are-no-tests", "false", "./agent/testrun", "TestOutputs"},
 	{"output-counts", "value t.Exit == 0 && !t.Unknown", "./agent/testrun", "TestOutputs"},
 	{"output-speaks-of-failures", "false", "./agent/testrun", "TestOutputs"},
 	{"skipped-is-not-run", "value t.each.pass > 0 || t.passed() > 0 || units", "./agent/testrun", "TestOutputs"},

@@ -67,17 +67,21 @@ func TestOfficialExamples(t *testing.T) {
 		t.Fatalf("%d examples: %v", len(files), err)
 	}
 	for _, file := range files {
-		data, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		res := run(t, simulate.Input{Payload: data})
-		if want := filepath.Base(filepath.Dir(file)); res.Event != want {
-			t.Errorf("%s is taken for %s", file, res.Event)
-		}
-		if len(res.Would) != 1 || res.Would[0].Kind != "none" || len(res.Because) == 0 {
-			t.Errorf("%s would %v because %v", file, res.Would, res.Because)
-		}
+		event := filepath.Base(filepath.Dir(file))
+		t.Run(event+"/"+filepath.Base(file), func(t *testing.T) {
+			t.Parallel() // each waits for the disk
+			data, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			res := run(t, simulate.Input{Payload: data})
+			if res.Event != event {
+				t.Errorf("it is taken for %s", res.Event)
+			}
+			if len(res.Would) != 1 || res.Would[0].Kind != "none" || len(res.Because) == 0 {
+				t.Errorf("it would %v because %v", res.Would, res.Because)
+			}
+		})
 	}
 }
 
