@@ -400,6 +400,8 @@ func (e *Engine) need(ctx context.Context, ws place, j Job, at *session.State) (
 	browser := ""
 	if ownNetwork(ws.Engine(), e.cfg.Rules.Workspace.Network) {
 		pages = ws
+	}
+	if pages != nil && !e.cfg.Rules.Tools[policy.BrowserTool].Off {
 		if browser, err = ws.Chromium(ctx); err != nil {
 			return Need{}, err
 		}

@@ -172,47 +172,49 @@ func (v *viewer) intent(_ context.Context, a tools.Args) (policy.Action, error) 
 	if s.Action == workspace.PageLaunch {
 		url = s.URL
 	}
-	return policy.Action{Kind: policy.Network, URL: url, Display: display(s)}, nil
+	begins, _ := words(s, place(s))
+	return policy.Action{Kind: policy.Network, URL: url, Display: begins}, nil
 }
 
-// display describes a step in one line.
-func display(s workspace.PageStep) string {
-	at := place(s)
+// words describe a step that begins, and the same when it has ended. at is its element, by
+// the page or by the call; "" if it has none.
+func words(s workspace.PageStep, at string) (begins, ended string) {
+	into, there := "", ""
+	if at != "" {
+		into, there = " into "+at, " "+at
+	}
 	switch s.Action {
 	case workspace.PageLaunch:
-		return "Opening " + s.URL
+		return "Opening " + s.URL, "Opened " + s.URL
 	case workspace.PageClick:
-		return "Clicking" + at
+		return "Clicking" + there, "Clicked" + there
 	case workspace.PageHover:
-		return "Pointing at" + at
+		return "Pointing at" + there, "Pointed at" + there
 	case workspace.PageType:
-		if at != "" {
-			at = " into" + at
-		}
-		return "Typing " + strconv.Quote(s.Text) + at
+		return "Typing " + strconv.Quote(s.Text) + into, "Typed" + into
 	case workspace.PagePress:
-		return "Pressing " + strconv.Quote(s.Text)
+		return "Pressing " + strconv.Quote(s.Text), "Pressed " + tools.Shorten(s.Text, maxLabel)
 	case workspace.PageScrollDown:
-		return "Scrolling down" + at
+		return "Scrolling down" + there, "Scrolled down" + there
 	case workspace.PageScrollUp:
-		return "Scrolling up" + at
+		return "Scrolling up" + there, "Scrolled up" + there
 	case workspace.PageResize:
-		return "Resizing the window to" + at
+		return "Resizing the window to" + there, "Resized the window to" + there
 	case workspace.PageClose:
-		return "Closing the browser"
+		return "Closing the browser", "Closed the browser"
 	}
-	return "Taking a picture of the page"
+	return "Taking a picture of the page", "Took a picture of the page"
 }
 
-// place names the element of a step.
+// place names the element of a step, "" if it has none.
 func place(s workspace.PageStep) string {
 	switch {
 	case s.Ref > 0:
-		return fmt.Sprintf(" [%d]", s.Ref)
+		return fmt.Sprintf("[%d]", s.Ref)
 	case s.Selector != "":
-		return " " + s.Selector
+		return s.Selector
 	case s.Point != nil:
-		return fmt.Sprintf(" %d,%d", s.Point.X, s.Point.Y)
+		return fmt.Sprintf("%d,%d", s.Point.X, s.Point.Y)
 	}
 	return ""
 }
@@ -243,29 +245,12 @@ func (v *viewer) run(ctx context.Context, a tools.Args, _ tools.Progress) (tools
 func (v *viewer) title(s workspace.PageStep) string {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	name := strings.TrimSpace(place(s))
+	at := place(s)
 	if label := v.shown[s.Ref]; label != "" {
-		name = tools.Shorten(label, maxLabel)
+		at = tools.Shorten(label, maxLabel)
 	}
-	switch s.Action {
-	case workspace.PageLaunch:
-		return "Opened " + s.URL
-	case workspace.PageClick:
-		return "Clicked " + name
-	case workspace.PageHover:
-		return "Pointed at " + name
-	case workspace.PageType:
-		return "Typed into " + name
-	case workspace.PagePress:
-		return "Pressed " + tools.Shorten(s.Text, maxLabel)
-	case workspace.PageScreenshot:
-		return "Took a picture of the page"
-	case workspace.PageClose:
-		return "Closed the browser"
-	case workspace.PageResize:
-		return "Resized the window to" + place(s)
-	}
-	return "Scrolled"
+	_, ended := words(s, at)
+	return ended
 }
 
 var refForm = pattern.Lazy(`^\[(\d+)\] (.*)`)
