@@ -179,14 +179,14 @@ review-eval:
 	@$(GO) test ./bot/reviewer -count=1 -run '^TestReviewEval$$' -v -timeout 48h -args -eval.model='$(MODEL)' -eval.cases=$(or $(CASES),0) $(QUIET)
 
 # MCP servers of others, from npm and the Go proxy: they are listed and called through the
-# tool host. They are installed beside Go's build cache.
+# tool host. The protocol's own suite runs, too. They are installed beside Go's build cache.
 MCP = $(shell dirname "$$($(GO) env GOCACHE)")/handrail/mcp
 mcp:
 	@mkdir -p $(MCP)
-	@cd $(MCP) && npm install --silent --no-fund --no-audit --prefix . @modelcontextprotocol/server-everything@2026.8.31 @modelcontextprotocol/server-filesystem@2026.8.31 @modelcontextprotocol/conformance@0.1.16
+	@cd $(MCP) && npm install --silent --no-fund --no-audit --prefix . @modelcontextprotocol/server-everything@2026.8.31 @modelcontextprotocol/server-filesystem@2026.8.31 @modelcontextprotocol/conformance@0.1.16 node@22
 	@GOBIN=$(MCP) $(GO) install golang.org/x/tools/gopls@v0.23.0
 	@$(GO) test ./agent/tools/served -count=1 -run '^TestRealServers$$' -v -args -mcp.servers='$(MCP)' $(QUIET)
-	@$(GO) test ./agent/mcp -count=1 -run '^TestConformance$$' -v -args -mcp.suite='$(MCP)' $(QUIET)
+	@PATH='$(MCP)/node_modules/node/bin':"$$PATH" $(GO) test ./agent/mcp -count=1 -run '^TestConformance$$' -v -args -mcp.suite='$(MCP)' $(QUIET)
 
 # Each control of docs/safety.md taken out of the program, one after the other.
 mutations:
