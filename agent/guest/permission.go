@@ -15,6 +15,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/agent/tools"
 	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
 // The tools that stand for the agent's own ones.
@@ -202,7 +203,8 @@ func (r request) display() string {
 	if b.Len() > 0 {
 		return b.String()
 	}
-	fmt.Fprintf(&b, "%s: %s", session.GuestOther, oneLine(r.Title))
+	title := untrusted.EscapeLine(strings.TrimSpace(r.Title)) // whole: it may be all that tells of the request
+	fmt.Fprintf(&b, "%s: %s", session.GuestOther, title)      //control:guest-shown-whole
 	var in bytes.Buffer
 	if json.Indent(&in, r.Input, "", "  ") == nil && in.Len() > 0 {
 		b.WriteString("\n" + in.String())
