@@ -15,7 +15,6 @@ import (
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/agent/tools"
 	"github.com/handrail-bot/handrail/policy"
-	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
 // The tools that stand for the agent's own ones.
@@ -203,8 +202,8 @@ func (r request) display() string {
 	if b.Len() > 0 {
 		return b.String()
 	}
-	title := untrusted.EscapeLine(strings.TrimSpace(r.Title)) // whole: it may be all that tells of the request
-	fmt.Fprintf(&b, "%s: %s", session.GuestOther, title)      //control:guest-shown-whole
+	title := whole(r.Title) //control:guest-shown-whole
+	fmt.Fprintf(&b, "%s: %s", session.GuestOther, title)
 	var in bytes.Buffer
 	if json.Indent(&in, r.Input, "", "  ") == nil && in.Len() > 0 {
 		b.WriteString("\n" + in.String())
