@@ -7,7 +7,7 @@ QUIET = | grep --line-buffered -v -e '^=== ' -e '^ok ' -e '^PASS' -e '^ *--- PAS
 # Memory is given for time: the processes are many and short.
 CRASH = GOGC=400 $(GO) test ./cmd/handrail -count=1 -run '^TestCrash$$' -v
 
-.PHONY: build test check race lsp lsp-servers lsp-exam browser workflows release-check vuln mutations bench bench-short bench-large bench-prefix size crash-short crash crash-action disk load hostile programs judge stale stale-diffs edits outline-judge orders ladder late long pictures first-hour models models-bad review-eval shape bad-github mcp dashboard-shots promtool viewers
+.PHONY: build test check race lsp lsp-servers lsp-exam browser workflows release-check vuln mutations bench bench-short bench-large bench-prefix size crash-short crash crash-action disk load hostile programs judge stale stale-diffs edits outline-judge orders ladder late long pictures first-hour models models-bad review-eval shape bad-github mcp agents dashboard-shots promtool viewers
 
 build:
 	CGO_ENABLED=0 $(GO) build -trimpath -o handrail ./cmd/handrail
@@ -180,14 +180,22 @@ review-eval:
 	@$(GO) test ./bot/reviewer -count=1 -run '^TestReviewEval$$' -v -timeout 48h -args -eval.model='$(MODEL)' -eval.cases=$(or $(CASES),0) $(QUIET)
 
 # MCP servers of others, from npm and the Go proxy: they are listed and called through the
-# tool host. They are installed beside Go's build cache.
+# tool host. The protocol's own suite runs, too. They are installed beside Go's build cache.
 MCP = $(shell dirname "$$($(GO) env GOCACHE)")/handrail/mcp
 mcp:
 	@mkdir -p $(MCP)
-	@cd $(MCP) && npm install --silent --no-fund --no-audit --prefix . @modelcontextprotocol/server-everything@2026.8.31 @modelcontextprotocol/server-filesystem@2026.8.31 @modelcontextprotocol/conformance@0.1.16
+	@cd $(MCP) && npm install --silent --no-fund --no-audit --prefix . @modelcontextprotocol/server-everything@2026.8.31 @modelcontextprotocol/server-filesystem@2026.8.31 @modelcontextprotocol/conformance@0.1.16 node@22
 	@GOBIN=$(MCP) $(GO) install golang.org/x/tools/gopls@v0.23.0
 	@$(GO) test ./agent/tools/served -count=1 -run '^TestRealServers$$' -v -args -mcp.servers='$(MCP)' $(QUIET)
-	@$(GO) test ./agent/mcp -count=1 -run '^TestConformance$$' -v -args -mcp.suite='$(MCP)' $(QUIET)
+	@PATH='$(MCP)/node_modules/node/bin':"$$PATH" $(GO) test ./agent/mcp -count=1 -run '^TestConformance$$' -v -args -mcp.suite='$(MCP)' $(QUIET)
+
+# External agents as npm has them, with a scripted model: whole sessions, in which they are killed. They
+# are installed below AGENTS, which root owns, as bwrap wants it.
+AGENTS ?= /opt/handrail-agents
+agents:
+	@npm install --silent --no-fund --no-audit --global --prefix '$(AGENTS)' opencode-ai@1.18.33 @qwen-code/qwen-code@0.15.10
+	@chmod -R go-w,a+rX '$(AGENTS)'
+	@PATH='$(AGENTS)/bin':"$$PATH" $(GO) test ./cmd/handrail -count=1 -v -run '^TestScripts$$/^serve_acp_(opencode|qwen)$$' $(QUIET)
 
 # Each control of docs/safety.md taken out of the program, one after the other.
 mutations:

@@ -28,6 +28,7 @@ type Agent struct {
 	Files   map[string]string // below its home; with the same marks
 	Mode    string            // in which it asks, "" if it has no modes
 	Model   string            // value of its option for the model, with the same marks; "" if it has none
+	Header  string            // with the key of the model's server; "" means Authorization, as a bearer
 	Masked  []string          // its settings in a repository: names of files and directories at any depth
 }
 
@@ -57,6 +58,18 @@ func known() []Agent {
 			},
 			Mode:   "default",
 			Masked: []string{".qwen", ".gemini"},
+		},
+		{
+			Name:    "gemini-cli",
+			Command: []string{"gemini", "--acp"},
+			Env: map[string]string{
+				"GOOGLE_GEMINI_BASE_URL": doorURL, "GEMINI_API_KEY": "none", "GEMINI_MODEL": "%m",
+				"GEMINI_CLI_NO_RELAUNCH": "true", // one process
+			},
+			Files:  map[string]string{".gemini/settings.json": geminiSettings},
+			Mode:   "default",
+			Header: "x-goog-api-key",
+			Masked: []string{".gemini"},
 		},
 		{
 			Name:    "codex-acp",
@@ -100,6 +113,12 @@ const opencodeConfig = `{"model":"handrail/%m","small_model":"handrail/%m","auto
 	`"permission":{"*":"ask","read":"allow","glob":"allow","grep":"allow","list":"allow",` +
 	`"todowrite":"allow","todoread":"allow","` + serverName + `_*":"allow",` +
 	`"webfetch":"deny","websearch":"deny","task":"deny"},"tools":{"task":false}}`
+
+// geminiSettings leaves out its sub-agents, and its own ways to the network.
+const geminiSettings = `{"security":{"auth":{"selectedType":"gemini-api-key"},"folderTrust":{"enabled":false}},` +
+	`"general":{"disableAutoUpdate":true,"enableAutoUpdate":false},"experimental":{"enableAgents":false},` +
+	`"privacy":{"usageStatisticsEnabled":false},"telemetry":{"enabled":false},` +
+	`"tools":{"exclude":["invoke_agent","codebase_investigator","web_fetch","google_web_search"]}}`
 
 // named returns a known agent.
 func named(name string) (Agent, bool) {

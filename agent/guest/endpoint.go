@@ -34,6 +34,23 @@ const (
 // answers lists the requests of the known agents, below /v1.
 var answers = []string{"chat/completions", "completions", "responses", "messages"}
 
+// Requests in Google's form have the model in their path, and a verb behind it.
+const (
+	googleModels = "/v1beta/models/"
+	googleStream = "streamGenerateContent"
+	googleWhole  = "generateContent"
+)
+
+// verbOf returns the verb of a path in Google's form; "" if it is none.
+func verbOf(at string) string {
+	rest, ok := strings.CutPrefix(at, googleModels)
+	verb := rest[strings.LastIndex(rest, ":")+1:]
+	if !ok || verb != googleStream && verb != googleWhole {
+		return ""
+	}
+	return verb
+}
+
 // model serves a request to the model's server.
 func (d *Door) model(w http.ResponseWriter, r *http.Request) {
 	at := strings.TrimPrefix(path.Clean(r.URL.Path), "/v1/")
@@ -43,7 +60,7 @@ func (d *Door) model(w http.ResponseWriter, r *http.Request) {
 		_ = json.NewEncoder(w).Encode(map[string]any{
 			"object": "list", "data": []map[string]string{{"id": d.at.Model, "object": "model", "owned_by": "handrail"}},
 		})
-	case r.Method == http.MethodPost && slices.Contains(answers, at): //control:guest-model-only
+	case r.Method == http.MethodPost && (slices.Contains(answers, at) || verbOf(at) != ""): //control:guest-model-only
 		d.forward(w, r, at)
 	default:
 		http.Error(w, "Handrail passes on requests for answers of a model, and nothing else.", http.StatusNotFound)
@@ -98,7 +115,9 @@ func (e Endpoint) rewrite(at string, body []byte) (turn bool, out []byte, err er
 	}
 	var tools []json.RawMessage
 	_ = json.Unmarshal(in["tools"], &tools) // another form offers none
-	in["model"], _ = json.Marshal(e.Model)  //control:guest-one-model
+	if verbOf(at) == "" {
+		in["model"], _ = json.Marshal(e.Model) //control:guest-one-model
+	}
 	if string(bytes.TrimSpace(in["stream"])) == "true" && strings.HasSuffix(at, "completions") {
 		in["stream_options"] = json.RawMessage(`{"include_usage":true}`)
 	}
@@ -106,8 +125,27 @@ func (e Endpoint) rewrite(at string, body []byte) (turn bool, out []byte, err er
 	return len(tools) > 0, out, err
 }
 
+// address returns the address of a request. In Google's form it is beside the one of OpenAI's, and
+// names the one model.
+func (e Endpoint) address(at string) *url.URL {
+	verb := verbOf(at)
+	if verb == "" {
+		return e.URL.JoinPath(at)
+	}
+	root := *e.URL
+	root.Path = strings.TrimSuffix(root.Path, "/")
+	for _, last := range []string{"/openai", "/v1beta", "/v1"} {
+		root.Path = strings.TrimSuffix(root.Path, last)
+	}
+	out := root.JoinPath(googleModels + url.PathEscape(e.Model) + ":" + verb) //control:guest-one-model-of-google
+	if verb == googleStream {
+		out.RawQuery = "alt=sse"
+	}
+	return out
+}
+
 func (e Endpoint) send(ctx context.Context, at string, body []byte) (*http.Response, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, e.URL.JoinPath(at).String(), bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, e.address(at).String(), bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
@@ -149,7 +187,7 @@ func (d *Door) relay(w http.ResponseWriter, body io.Reader) (c count, size int) 
 
 // read takes the counts of one JSON object. Later ones of the same answer are larger.
 func (c *count) read(line []byte) {
-	if !bytes.Contains(line, []byte(`"usage"`)) {
+	if !bytes.Contains(line, []byte(`"usage`)) {
 		return
 	}
 	type usage struct {
@@ -168,6 +206,12 @@ func (c *count) read(line []byte) {
 		holder
 		Message  holder `json:"message"`
 		Response holder `json:"response"`
+		Google   struct {
+			Prompt   int `json:"promptTokenCount"`
+			Answer   int `json:"candidatesTokenCount"`
+			Thoughts int `json:"thoughtsTokenCount"`
+			Cached   int `json:"cachedContentTokenCount"`
+		} `json:"usageMetadata"`
 	}
 	if json.Unmarshal(line, &in) != nil {
 		return
@@ -177,4 +221,7 @@ func (c *count) read(line []byte) {
 		c.answer = max(c.answer, u.Completion, u.Output)
 		c.cached = max(c.cached, u.Details.Cached)
 	}
+	c.prompt = max(c.prompt, in.Google.Prompt)
+	c.answer = max(c.answer, in.Google.Answer+in.Google.Thoughts)
+	c.cached = max(c.cached, in.Google.Cached)
 }

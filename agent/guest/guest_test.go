@@ -721,8 +721,14 @@ func TestIdleAnswersAreTurns(t *testing.T) {
 // What real agents sent, with their scripted models, is understood: a session in which they
 // ask, a request for a command, its end, and the last words.
 func TestRecordedAgents(t *testing.T) {
-	for name, title := range map[string]string{
-		"opencode": "", "qwen-code": " (Copy)", "codex-acp": "", "claude-agent-acp": "",
+	const line = "cp greet.txt copy.txt && echo copied"
+	command := policy.Action{Kind: policy.Execute, Command: line, Cwd: "."}
+	other := policy.Action{Kind: policy.Foreign} // the command is in its title alone
+	for name, tt := range map[string]struct {
+		title string
+		want  policy.Action
+	}{
+		"opencode": {line, command}, "qwen-code": {line + " (Copy)", command}, "gemini-cli": {line, other}, "codex-acp": {line, command}, "claude-agent-acp": {line, command},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a, ok := named(name)
@@ -740,8 +746,8 @@ func TestRecordedAgents(t *testing.T) {
 			}
 			args := strings.TrimPrefix(calls[1], actionTool+" ")
 			act, err := g.intent(json.RawMessage(args))
-			const line = "cp greet.txt copy.txt && echo copied"
-			if err != nil || act.Kind != policy.Execute || act.Command != line || act.Cwd != "." || !strings.Contains(args, `"title":"`+line+title+`"`) {
+			if err != nil || act.Kind != tt.want.Kind || act.Command != tt.want.Command || act.Cwd != tt.want.Cwd ||
+				!strings.Contains(act.Display, line) || !strings.Contains(args, `"title":"`+tt.title+`"`) {
 				t.Errorf("%s: %+v, %v", args, act, err)
 			}
 			if err := k.run(args); err != nil {
@@ -843,6 +849,10 @@ func TestRequests(t *testing.T) {
 			}
 		})
 	}
+	long := strings.Repeat("true && ", 100) + "deploy"
+	if act, err := g.intent(json.RawMessage(`{"kind":"execute","title":"` + long + `"}`)); err != nil || !strings.Contains(act.Display, long) {
+		t.Errorf("a request is not shown whole: %q, %v", act.Display, err)
+	}
 	if _, err := g.intent(json.RawMessage(`{"kind":"switch_mode"}`)); err == nil {
 		t.Error("its mode can be changed")
 	}
@@ -900,6 +910,44 @@ func TestModelOfAnAgent(t *testing.T) {
 	}
 	if said := d.Refused(); len(said) != 1 || !strings.Contains(said[0], "other.example") {
 		t.Errorf("%q", said)
+	}
+}
+
+// A request in Google's form has the one model in its address, and its tokens are counted.
+func TestModelInGooglesForm(t *testing.T) {
+	var seen []string
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		seen = append(seen, r.URL.String()+" "+r.Header.Get("x-goog-api-key")+" "+string(body))
+		fmt.Fprint(w, "data: {\"usageMetadata\":{\"promptTokenCount\":10,\"candidatesTokenCount\":3,\"thoughtsTokenCount\":2,\"cachedContentTokenCount\":4}}\r\n\r\n")
+	}))
+	defer srv.Close()
+	for base, want := range map[string]string{"/v1": "", "/v1beta/openai/": "", "/proxy/v1": "/proxy", "": ""} {
+		u, err := url.Parse(srv.URL + base)
+		if err != nil {
+			t.Fatal(err)
+		}
+		client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+		d := NewDoor(Endpoint{HTTP: client, URL: u, Keys: map[string]string{"x-goog-api-key": "k"}, Model: "m"}, nil)
+		d.wakeUp(nil, 1)
+		for at, code := range map[string]int{
+			"/v1beta/models/other:streamGenerateContent?alt=sse": 200, "/v1beta/models/other:batch": 404,
+			"/v1beta/files": 404, "/v1/streamGenerateContent": 404,
+		} {
+			w := httptest.NewRecorder()
+			d.model(w, httptest.NewRequestWithContext(t.Context(), http.MethodPost, at, strings.NewReader(`{"tools":[{}]}`)))
+			if w.Code != code {
+				t.Errorf("%s: %d", at, w.Code)
+			}
+		}
+		if !slices.Equal(seen, []string{want + `/v1beta/models/m:streamGenerateContent?alt=sse k {"tools":[{}]}`}) {
+			t.Errorf("%s: %q", base, seen)
+		}
+		seen = nil
+		var last llm.Part
+		if d.settle(&last); last.PromptTokens != 10 || last.AnswerTokens != 5 || last.CachedTokens != 4 || last.Inner != 0 {
+			t.Errorf("%+v", last)
+		}
 	}
 }
 

@@ -202,7 +202,8 @@ func (r request) display() string {
 	if b.Len() > 0 {
 		return b.String()
 	}
-	fmt.Fprintf(&b, "%s: %s", session.GuestOther, oneLine(r.Title))
+	title := whole(r.Title) //control:guest-shown-whole
+	fmt.Fprintf(&b, "%s: %s", session.GuestOther, title)
 	var in bytes.Buffer
 	if json.Indent(&in, r.Input, "", "  ") == nil && in.Len() > 0 {
 		b.WriteString("\n" + in.String())

@@ -186,8 +186,14 @@ func quiet(kind string) bool {
 	return slices.Contains([]string{"read", "search", "think", "fetch", "switch_mode"}, kind)
 }
 
+// whole makes an agent's words one visible line.
+func whole(s string) string {
+	return untrusted.EscapeLine(strings.TrimSpace(strings.ToValidUTF8(s, "�")))
+}
+
+// oneLine does the same, and cuts it.
 func oneLine(s string) string {
-	s = untrusted.EscapeLine(strings.TrimSpace(strings.ToValidUTF8(s, "�")))
+	s = whole(s)
 	if r := []rune(s); len(r) > maxTitle {
 		s = string(r[:maxTitle]) + "…"
 	}

@@ -57,6 +57,7 @@ func (l *link) freeze(ctx context.Context) error {
 		schema := cleanSchema(t.InputSchema)
 		if _, err := compile(schema); err != nil {
 			l.log.WarnContext(ctx, "schema of an MCP tool not usable", "tool", t.Name, "err", err)
+			got.Unfit = append(got.Unfit, t.Name)
 			continue
 		}
 		got.Tools = append(

@@ -301,7 +301,7 @@ func TestWordsOfServers(t *testing.T) {
 		return listOf(spoken, far, toolNamed("denied", ""), toolNamed("odd name!", ""))
 	})})
 	list := h.List(t.Context())
-	if len(list[0].Tools) != 1 || list[0].Tools[0].Name != "spoken" {
+	if len(list[0].Tools) != 1 || list[0].Tools[0].Name != "spoken" || !cmp.Equal(list[0].Unfit, []string{"far"}) {
 		t.Fatalf("offered %+v", list)
 	}
 	all, err := json.Marshal(list)

@@ -1,6 +1,10 @@
 package session
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+)
 
 // Server is an MCP server as it was when the session first used it. Its tools stay these
 // until the session ends.
@@ -11,6 +15,22 @@ type Server struct {
 	Key       string       `json:"key,omitempty"`       // identifies the server besides its tools
 	Digest    string       `json:"digest,omitempty"`    // of all tools, as the server sent them
 	Down      string       `json:"down,omitempty"`      // why it is not used; "" if it is
+	Unfit     []string     `json:"unfit,omitempty"`     // names of tools that are not offered: their schemas cannot be used
+}
+
+// maxUnfit is the maximum number of names in a line about tools that are not offered.
+const maxUnfit = 5
+
+// LeftOut describes the tools that are not offered, in a few words; "" if all are.
+func (s Server) LeftOut() string {
+	if len(s.Unfit) == 0 {
+		return ""
+	}
+	text := strings.Join(s.Unfit[:min(len(s.Unfit), maxUnfit)], ", ")
+	if more := len(s.Unfit) - maxUnfit; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return "not offered, since the schema of its arguments cannot be used: " + text
 }
 
 // ServerTool is a tool of an MCP server, with its texts cleaned.

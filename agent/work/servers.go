@@ -509,6 +509,9 @@ func (r *serving) freeze(ctx context.Context, hub *mcp.Hub, use []server) (waits
 			return nil, err
 		case ok:
 			up = append(up, got)
+			if left := got.LeftOut(); left != "" { //control:mcp-unfit-is-told
+				r.unused = append(r.unused, fmt.Sprintf("Of the %s are %s.", s.title(), left))
+			}
 		case q != nil:
 			asked = append(asked, q.Asked)
 		default:
@@ -659,7 +662,7 @@ func (r *serving) recordClean(ctx context.Context, events ...*session.Event) err
 	return r.record(ctx, events...)
 }
 
-// tellUnused tells the model and the users which servers are not used, and why.
+// tellUnused tells the model and the users which servers and tools are not used, and why.
 func (r *serving) tellUnused(ctx context.Context) error {
 	if len(r.unused) == 0 {
 		return nil

@@ -382,6 +382,21 @@ func TestServersInTheLog(t *testing.T) {
 	}
 }
 
+// TestUnfitTools: tools whose schemas cannot be used are told, in one line.
+func TestUnfitTools(t *testing.T) {
+	s, _ := newServersTrial(t)
+	list := []string{oneTool}
+	for _, name := range "abcdefg" {
+		list = append(list, strings.NewReplacer(`"note"`, `"`+string(name)+`"`, `"type":"object"`, `"$ref":"#"`).Replace(oneTool))
+	}
+	s.base = s.commit(map[string]string{"tools.json": strings.Join(list, ",")})
+	hub, _, at := s.serve(s.job())
+	const want = "Of the MCP server notes are not offered, since the schema of its arguments cannot be used: a, b, c, d, e and 2 more."
+	if got := unusedIn(at); got != want || !slices.Equal(toolsIn(hub), []string{"notes.note"}) {
+		t.Errorf("%q, %q", got, toolsIn(hub))
+	}
+}
+
 // TestAnswered: an answer counts for the next call that is the same, once.
 func TestAnswered(t *testing.T) {
 	log := &session.Memory{}

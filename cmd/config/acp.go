@@ -18,7 +18,7 @@ const (
 // ACP is `acp:` in the server's file: the external agent that works on sessions in place of
 // Handrail's own loop.
 type ACP struct {
-	Agent   string            `yaml:"agent" jsonschema:"description=Agent by name.,enum=opencode,enum=qwen-code,enum=codex-acp,enum=claude-agent-acp"`
+	Agent   string            `yaml:"agent" jsonschema:"description=Agent by name.,enum=opencode,enum=qwen-code,enum=gemini-cli,enum=codex-acp,enum=claude-agent-acp"`
 	Command []string          `yaml:"command" jsonschema:"description=Program of the agent inside the workspace with its arguments; that of the named agent when unset."`
 	Env     map[string]string `yaml:"env" jsonschema:"description=Variables of the agent; %m is the model and %u the address of its server. No secrets: the workspace sees them."`
 	Mode    string            `yaml:"mode" jsonschema:"description=Mode of the agent in which it asks before it acts; that of the named agent when unset."`

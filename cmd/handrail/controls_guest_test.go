@@ -26,6 +26,8 @@ var controlsOfGuests = []control{
 	{"guest-model-waits", "false", "./agent/guest", "TestModelOfAnAgent"},
 	{"guest-model-only", "without 2", "./agent/guest", "TestModelOfAnAgent"},
 	{"guest-one-model", "drop", "./agent/guest", "TestModelOfAnAgent"},
+	{"guest-one-model-of-google", "value root.JoinPath(at)", "./agent/guest", "TestModelInGooglesForm"},
+	{"guest-shown-whole", "value oneLine(r.Title)", "./agent/guest", "TestRequests"},
 	{"guest-masked", "false", "./agent/guest", "TestMasks"},
 	{"guest-settings-hidden", "value hides", "./cmd/handrail", "TestScripts/^serve_acp$"},
 	{"guest-behind-a-wall", "without 2", "./agent/work", "TestGuestsBehindAWall"},

@@ -10,6 +10,7 @@ var controlsOfServers = []control{
 	{"mcp-host-of-a-proposal", "false", "./agent/work", "TestServerDenied"},
 	{"mcp-hosts", "without 2", "./policy", "TestServersOfARepository"},
 	{"mcp-pinned", "without 2", "./agent/work", "TestToolsArePinned"},
+	{"mcp-unfit-is-told", "false", "./agent/work", "TestUnfitTools"},
 	{"mcp-tools-in-digest", "drop", "./agent/work", "TestToolsArePinned"},
 	{"mcp-definitions-redacted", "drop", "./agent/work", "TestServersInTheLog"},
 	{"mcp-answer-once", "drop", "./agent/work", "TestAnswered"},

@@ -52,7 +52,11 @@ func guestsOf(cfg config.Server) (*guests, error) {
 	if m.Of().Name == "ollama" {
 		g.at.URL = u.JoinPath("v1")
 	}
-	if m.Key != "" {
+	switch {
+	case m.Key == "":
+	case a.Header != "":
+		g.at.Keys[a.Header] = m.Key.Reveal()
+	default:
 		g.at.Keys["Authorization"] = "Bearer " + m.Key.Reveal()
 	}
 	return g, nil

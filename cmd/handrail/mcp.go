@@ -95,6 +95,9 @@ func mcpServerAt(ctx context.Context, cfg config.Server, name string, m policy.S
 			continue
 		}
 		f.OK, f.Remedy, f.Detail = true, "", fmt.Sprintf("%s: %s, %d tools", name, m.URL, len(s.Tools))
+		if left := s.LeftOut(); left != "" {
+			f.Detail += "; " + left
+		}
 	}
 	return f
 }

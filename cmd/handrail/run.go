@@ -33,7 +33,7 @@ type localFlags struct {
 	Workspace string            `enum:",auto,docker,bwrap,local" default:"" help:"Where tools run: docker, bwrap, or local (no wall). auto, which a new session takes, is docker, then bwrap."`
 	Image     string            `help:"Container image for docker."`
 	Other     map[string]string `help:"Clone of another repository to read, as owner/name=DIR; may be given several times."`
-	Engine    string            `help:"External agent that does the work, with its program in the workspace: opencode, qwen-code, codex-acp, claude-agent-acp; otherwise Handrail's own loop."`
+	Engine    string            `help:"External agent that does the work, with its program in the workspace: opencode, qwen-code, gemini-cli, codex-acp, claude-agent-acp; otherwise Handrail's own loop."`
 	Command   string            `name:"engine-command" help:"Program of the external agent with its arguments, in place of its own, or of another agent that asks as it starts."`
 	Deps      string            `enum:",clone,setup,none" default:"" help:"Packages that the repository needs: clone shows those of the clone, read-only; setup installs them for sessions, after an approval; none. On a terminal it asks, once."`
 	modelFlags

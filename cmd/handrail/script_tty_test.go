@@ -23,7 +23,7 @@ import (
 // scriptTTY runs a command on a terminal of its own, with a person at it, and prints what
 // the terminal was sent, without its control codes. What the person does is in a file, a
 // line each: "until PATTERN" waits until the screen shows that, "type TEXT" types a line,
-// "key C" presses Ctrl-C, "stalled" waits until the model stalls in an answer, which "release"
+// "exec COMMAND" runs a shell's command, "key C" presses Ctrl-C, "stalled" waits until the model stalls in an answer, which "release"
 // has go on.
 func scriptTTY(t *testing.T) func(*testscript.TestScript, bool, []string) {
 	return func(ts *testscript.TestScript, neg bool, args []string) {
@@ -45,7 +45,7 @@ func scriptTTY(t *testing.T) func(*testscript.TestScript, bool, []string) {
 		cmd.Env = append(cmd.Env, "TERM=xterm")
 		ts.Check(cmd.Start())
 		ts.Check(tty.Close())
-		s := &shown{more: make(chan struct{}, 1)}
+		s := &shown{more: make(chan struct{}, 1), dir: cmd.Dir}
 		if st, ok := ts.Value(stageKey{}).(*stage); ok && st.model != nil {
 			s.model = st.model
 		}
@@ -76,6 +76,7 @@ type shown struct {
 	over <-chan struct{} // closed when all was sent
 
 	model *front // nil without one
+	dir   string // of the story
 }
 
 func (s *shown) Write(p []byte) (int, error) {
@@ -117,13 +118,21 @@ func (s *shown) do(pty *os.File, step string) error {
 			return s.model.stalled(ctx)
 		}
 		return s.model.release(ctx)
+	case "exec":
+		cmd := exec.CommandContext(context.Background(), "sh", "-c", rest)
+		cmd.Dir = s.dir
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			return fmt.Errorf("%w: %s", err, out)
+		}
+		return nil
 	case "key":
 		_, err := pty.Write([]byte{rest[0] & 0x1f})
 		return err
 	case "":
 		return nil
 	}
-	return errors.New("it is neither until, type, key, stalled nor release")
+	return errors.New("it is neither until, type, exec, key, stalled nor release")
 }
 
 func (s *shown) until(pattern string) error {

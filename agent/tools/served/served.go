@@ -217,6 +217,13 @@ func (f family) lookup(server, tool string) (session.ServerTool, error) {
 		known := strings.Join(names, ", ")
 		return session.ServerTool{}, fmt.Errorf("there is no MCP server %q; servers are: %s", tools.Shorten(server, 60), known)
 	}
+	if slices.Contains(f.servers[at].Unfit, tool) {
+		return session.ServerTool{}, fmt.Errorf(
+			"server %q has the tool %q, but the schema of its arguments cannot be used: choose another way",
+			server,
+			tool,
+		)
+	}
 	var names []string
 	for _, t := range f.servers[at].Tools {
 		if t.Name == tool {

@@ -60,7 +60,8 @@ func start(definitions string, results map[string]string, got *[]string) func(co
 }
 
 const definitions = `{"name":"create","description":"Creates a ticket.","annotations":{"readOnlyHint":true},"inputSchema":{"type":"object","properties":{"title":{"type":"string"},"n":{"type":"integer"}},"required":["title"]}},` +
-	`{"name":"log","description":"Shows a log.","inputSchema":{"type":"object"}},{"name":"fail","description":"","inputSchema":{"type":"object"}},{"name":"a.b","description":"","inputSchema":{"type":"object"}}`
+	`{"name":"log","description":"Shows a log.","inputSchema":{"type":"object"}},{"name":"fail","description":"","inputSchema":{"type":"object"}},{"name":"a.b","description":"","inputSchema":{"type":"object"}},` +
+	`{"name":"endless","description":"","inputSchema":{"$ref":"#"}}`
 
 func textResult(text string, failed bool) string {
 	data, err := json.Marshal(map[string]any{"content": []any{map[string]any{"type": "text", "text": text}}, "isError": failed})
@@ -145,6 +146,7 @@ func TestWrongCalls(t *testing.T) {
 		{"use_mcp_tool", `{"server_name":"tickets","tool_name":"create"}`, `{"name":"use_mcp_tool","arguments":{"server_name":"tickets","tool_name":"create","arguments":{"title":"TEXT"}}}`},
 		{"use_mcp_tool", `{"server_name":"ticket","tool_name":"create"}`, `there is no MCP server "ticket"; servers are: tickets`},
 		{"use_mcp_tool", `{"server_name":"tickets","tool_name":"creat"}`, `server "tickets" has no tool "creat". Did you mean "create"?`},
+		{"use_mcp_tool", `{"server_name":"tickets","tool_name":"endless"}`, `has the tool "endless", but the schema of its arguments cannot be used`},
 		{"use_mcp_tool", `{"tool_name":"create"}`, `missing argument "server_name"`},
 		{"access_mcp_resource", `{"server_name":"x","uri":"docs://guide"}`, `there is no MCP server "x"`},
 	} {
