@@ -18,7 +18,10 @@ type Server struct {
 	// TSServer is the server's command that passes a request on to tsserver; "" means that it has
 	// none. Such a server names no version of a text in its diagnostics, so that tsserver is asked.
 	TSServer string `json:"tsserver,omitempty"`
-	Install  string `json:"install,omitempty"` // command that installs it, or the place where it is found
+	// Cache says that the server keeps an index below the user's cache directory, which another process of it
+	// finds by the content of files.
+	Cache   bool   `json:"cache,omitempty"`
+	Install string `json:"install,omitempty"` // command that installs it, or the place where it is found
 }
 
 // Serves reports whether the server is for files of this name.
@@ -56,7 +59,7 @@ func Known() []Server {
 	return []Server{
 		{
 			Name: "gopls", Argv: []string{"gopls"}, Languages: extensions("go", ".go"), Roots: []string{"go.work", "go.mod"},
-			Options: json.RawMessage(`{"pullDiagnostics":true}`), Env: []string{"GOPROXY=off", "GOTOOLCHAIN=local"},
+			Options: json.RawMessage(`{"pullDiagnostics":true}`), Env: []string{"GOPROXY=off", "GOTOOLCHAIN=local"}, Cache: true,
 			Install: "go install golang.org/x/tools/gopls@latest",
 		},
 		{

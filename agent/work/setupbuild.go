@@ -145,7 +145,7 @@ func (r *settingUp) fill(ctx context.Context, dir string) (done setUpResult, err
 		return done, err
 	}
 	spec := workspace.Spec{
-		Session: "setup-" + r.set.action.Digest()[:16], Name: r.j.Name, Source: source.Source, Over: source.Over, Layer: begun, State: state, Keep: true, Image: r.set.image, Pull: r.cfg.Rules.Pulls(r.set.image), Tell: r.j.OnSetup,
+		Session: "setup-" + r.set.action.Digest()[:16], Name: r.j.Name, Source: source.Source, Over: source.Over, Layer: begun, LSP: w.LSP, State: state, Keep: true, Image: r.set.image, Pull: r.cfg.Rules.Pulls(r.set.image), Tell: r.j.OnSetup,
 		Limits: limits,
 	}
 	if err := r.setNetwork(&spec, r.set.reach, "setup.hosts"); err != nil { //control:setup-reaches
@@ -157,11 +157,26 @@ func (r *settingUp) fill(ctx context.Context, dir string) (done setUpResult, err
 	}
 	r.opened.Add(1)
 	defer r.opened.Add(-1)
-	done, err = r.run(ctx, ws)
+	if done, err = r.run(ctx, ws); err == nil {
+		r.warm(ctx, ws)
+	}
 	if err = errors.Join(err, ws.Close(context.WithoutCancel(ctx))); err != nil {
 		return done, err
 	}
 	return done, r.keep(dir, state, begun, source)
+}
+
+// warm lets language servers make their indexes, which the layer keeps. One that fails costs a later session
+// time and nothing else.
+func (r *settingUp) warm(ctx context.Context, ws *workspace.Workspace) {
+	if r.j.OnSetup != nil {
+		r.j.OnSetup("making the indexes of language servers")
+	}
+	if made, err := ws.Warm(ctx); err != nil {
+		r.cfg.Log.WarnContext(ctx, "language servers made no index", "err", err)
+	} else if len(made) > 0 {
+		r.cfg.Log.InfoContext(ctx, "language servers made their indexes", "servers", made)
+	}
 }
 
 // keep turns the state directory of a workspace into a layer.

@@ -157,6 +157,14 @@ func (w *Workspace) Servers(ctx context.Context) ([]ServerState, error) {
 	return out, err
 }
 
+// Warm starts the language servers of the files here that keep an index on disk, lets them make it, and ends
+// them. It returns their names. It takes minutes at most.
+func (w *Workspace) Warm(ctx context.Context) ([]string, error) {
+	var out []string
+	err := w.call(ctx, MethodWarm, nil, &out)
+	return out, err
+}
+
 // Code answers a question about code.
 func (w *Workspace) Code(ctx context.Context, q CodeQuery) (CodeAnswer, error) {
 	var out CodeAnswer

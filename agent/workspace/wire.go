@@ -46,6 +46,7 @@ const (
 
 	MethodLanguages = "languages"
 	MethodServers   = "servers"
+	MethodWarm      = "warm"
 	MethodCode      = "code"
 	MethodProblems  = "problems"
 	MethodChromium  = "chromium"

@@ -296,6 +296,8 @@ var controlsOfAgent = []control{
 	{"installed-servers-are-read-only", `value append(a, "--bind", at+"/lsp", workspace.LSPInside)`, "./agent/workspace/bwrap", "TestConformance/overlay/installed"},
 	{"installed-servers-are-read-only-in-docker", "value append(ms, bind(p.spec.LSP, workspace.LSPInside, false))", "./agent/workspace/docker", "TestConformance/overlay/installed"},
 	{"installed-by-the-owner", "false", "./cmd/handrail", "TestScripts/lsp_install"},
+	{"installed-one-by-one", `value flock.Wait(ctx, filepath.Join(state, ".lock"), true)`, "./cmd/handrail", "TestTakeServersAtOnce"},
+	{"installed-is-put-back", "call Rename error(nil)", "./cmd/handrail", "TestTakeServerAfterAKill"},
 	{"installed-is-no-link", "value os.OpenRoot(filepath.Join(tree, installedBelow))", "./cmd/handrail", "TestScripts/lsp_install"},
 	{"base-of-no-other-file", "false", "./agent/workspace/host", "TestProblemsOfTheBase"},
 	{"known-is-of-the-base", "false", "./agent/work", "TestKnownOfACommit"},

@@ -15,6 +15,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/workspace"
 	"github.com/handrail-bot/handrail/cmd/door"
 	"github.com/handrail-bot/handrail/cmd/local"
+	"github.com/handrail-bot/handrail/gitops/flock"
 	"github.com/handrail-bot/handrail/policy"
 )
 
@@ -62,7 +63,7 @@ func (c *lspInstallCmd) Run(ctx context.Context, w *console) (err error) {
 	if err := c.make(ctx, w, engine, known, dir, state); err != nil {
 		return err
 	}
-	if err := takeServer(state, c.Into, known); err != nil {
+	if err := takeServer(ctx, state, c.Into, known); err != nil {
 		return fmt.Errorf("install %s: %w", c.Name, err)
 	}
 	fmt.Fprintf(w.out, "%s is in %s.\n", c.Name, filepath.Join(c.Into, c.Name))
@@ -96,10 +97,7 @@ func (c *lspInstallCmd) make(
 		return err
 	}
 	fmt.Fprintln(w.err, known.Install)
-	line := "export CGO_ENABLED=0 GOTOOLCHAIN=auto npm_config_prefix=$PWD/" + installedBelow + "\n" +
-		"export GOBIN=$npm_config_prefix/bin\n" +
-		"mkdir -p \"$GOBIN\" && " + known.Install
-	res, err := ws.Run(ctx, workspace.Command{Line: line, Timeout: maxInstall}, func(text string) {
+	res, err := ws.Run(ctx, workspace.Command{Line: installLine(known), Timeout: maxInstall}, func(text string) {
 		fmt.Fprint(w.err, text)
 	})
 	if err = errors.Join(err, ws.Close(context.WithoutCancel(ctx))); err != nil {
@@ -112,6 +110,32 @@ func (c *lspInstallCmd) make(
 		return fmt.Errorf("install %s: it ended with exit code %d", c.Name, res.Exit)
 	}
 	return nil
+}
+
+// installLine returns the shell text that installs a server. Of one in Go the newest version is taken that the
+// Go there can build: another Go takes minutes, if it can be had at all.
+func installLine(known lsp.Server) string {
+	begin := "export CGO_ENABLED=0 npm_config_prefix=$PWD/" + installedBelow + "\n" +
+		"export GOBIN=$npm_config_prefix/bin\n" +
+		"mkdir -p \"$GOBIN\" || exit\n"
+	module, ok := strings.CutPrefix(known.Install, "go install ")
+	if !ok {
+		return begin + known.Install
+	}
+	module, _, _ = strings.Cut(module, "@")
+	return begin + "module=" + module + `
+export GOTOOLCHAIN=${GOTOOLCHAIN:-local}
+set -o pipefail
+try() { go install "$module@$1" 2>&1 | tee said; }
+needs_newer() { grep -q 'requires go >=' said; }
+try latest && exit
+needs_newer || exit 1
+for version in $(go list -m -versions "$module" | tr ' ' '\n' | grep -E '^v[0-9.]+$' | sort -rV | head -n 20); do
+  echo "trying $version"
+  try "$version" && exit
+  needs_newer || exit 1
+done
+exit 1`
 }
 
 // knownServer returns a known server that can be installed.
@@ -170,8 +194,8 @@ func checkServers(dir string) error {
 }
 
 // takeServer puts an installed server in the place of an earlier one below a directory. It trusts
-// nothing that the installation made.
-func takeServer(state, into string, known lsp.Server) error {
+// nothing that the installation made. Of several at once each waits for those before.
+func takeServer(ctx context.Context, state, into string, known lsp.Server) (err error) {
 	tree := filepath.Join(state, workspace.KeptUpper)
 	if _, err := os.Lstat(tree); err != nil {
 		tree = filepath.Join(state, workspace.KeptTree)
@@ -186,18 +210,29 @@ func takeServer(state, into string, known lsp.Server) error {
 		return err
 	}
 	defer func() { _ = made.Close() }()
-	if _, err := made.Stat(filepath.Join("bin", known.Argv[0])); err != nil {
+	switch info, err := made.Stat(filepath.Join("bin", known.Argv[0])); {
+	case err != nil:
 		return fmt.Errorf("it made no program %s: %w", known.Argv[0], err)
+	case !info.Mode().IsRegular() || info.Mode()&0o100 == 0 || info.Size() == 0:
+		return fmt.Errorf("it made no program %s: that is empty, or not to be executed", known.Argv[0])
 	}
 	if err := os.MkdirAll(into, 0o755); err != nil {
 		return err
 	}
-	fresh, err := os.MkdirTemp(into, ".new-")
+	lock, err := flock.Wait(ctx, filepath.Join(into, ".lock"), true) //control:installed-one-by-one
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, flock.Release(lock)) }()
+	if err := sweepInstalls(into); err != nil {
+		return err
+	}
+	fresh, err := os.MkdirTemp(into, newMark)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(fresh) }() // empty at the end, unless something failed
-	whole, old, to := filepath.Join(fresh, "new"), filepath.Join(fresh, "old"), filepath.Join(into, known.Name)
+	whole, old, to := filepath.Join(fresh, "new"), filepath.Join(fresh, earlierMark+known.Name), filepath.Join(into, known.Name)
 	if err := os.CopyFS(whole, made.FS()); err != nil {
 		return fmt.Errorf("copy it: %w", err)
 	}
@@ -210,6 +245,44 @@ func takeServer(state, into string, known lsp.Server) error {
 	if err := os.Rename(whole, to); err != nil {
 		_ = os.Rename(old, to) // fails if there was none
 		return err
+	}
+	return nil
+}
+
+// Beginnings of the names of an installation's directory, and of the earlier server in it.
+const (
+	newMark     = ".new-"
+	earlierMark = "old-"
+)
+
+// sweepInstalls removes the directories of installations that were killed, and puts an earlier server back
+// if its place is empty. The caller holds the lock.
+func sweepInstalls(into string) error {
+	list, err := os.ReadDir(into)
+	if err != nil {
+		return err
+	}
+	for _, e := range list {
+		left := filepath.Join(into, e.Name())
+		if !strings.HasPrefix(e.Name(), newMark) || !e.IsDir() {
+			continue
+		}
+		parts, err := os.ReadDir(left)
+		if err != nil {
+			return err
+		}
+		for _, p := range parts {
+			name, ok := strings.CutPrefix(p.Name(), earlierMark)
+			to := filepath.Join(into, name)
+			if _, err := os.Lstat(to); ok && errors.Is(err, fs.ErrNotExist) {
+				if err := os.Rename(filepath.Join(left, p.Name()), to); err != nil { //control:installed-is-put-back
+					return err
+				}
+			}
+		}
+		if err := os.RemoveAll(left); err != nil {
+			return err
+		}
 	}
 	return nil
 }

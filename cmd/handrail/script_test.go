@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 		os.Exit(acptest.Main(os.Args[2:]))
 	}
 	if len(os.Args) > 2 && os.Args[1] == "fake-lsp" { // the same, as a language server inside, for files of an extension
-		(&lsptest.Server{Ext: os.Args[2]}).Serve(stdio{os.Stdin, os.Stdout})
+		(&lsptest.Server{Ext: os.Args[2], Index: os.Getenv("FAKE_LSP_INDEX")}).Serve(stdio{os.Stdin, os.Stdout})
 		os.Exit(0)
 	}
 	testscript.Main(m, map[string]func(){

@@ -47,8 +47,10 @@ const (
 )
 
 // Server is one server. Ended is called if it crashes; nil does nothing. Wait takes the time of a
-// server that is late or busy; nil means 300 ms.
+// server that is late or busy; nil means 300 ms. Index is a file that gets a line with the method of each
+// question; "" means none.
 type Server struct {
+	Index string
 	Lies  string // names with commas between
 	Ext   string // extension of its files; "" means .x
 	Ended func()
@@ -305,6 +307,7 @@ func (s *Server) question(ctx context.Context, r *jsonrpc2.Request, p params) {
 	s.mu.Lock()
 	s.asked++
 	n := s.asked
+	s.index(r.Method)
 	s.mu.Unlock()
 	switch {
 	case s.lies(Crash):
@@ -336,6 +339,18 @@ func (s *Server) question(ctx context.Context, r *jsonrpc2.Request, p params) {
 		s.wait()
 	}
 	_ = s.conn.Reply(ctx, r.ID, result)
+}
+
+// index adds a line to the index.
+func (s *Server) index(line string) {
+	if s.Index == "" {
+		return
+	}
+	_ = os.MkdirAll(filepath.Dir(s.Index), 0o755) // what is missing is seen
+	if f, err := os.OpenFile(s.Index, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644); err == nil {
+		_, _ = f.WriteString(line + "\n")
+		_ = f.Close()
+	}
 }
 
 func (s *Server) answer(method string, p params) any {

@@ -314,6 +314,8 @@ func (h *host) do(ctx context.Context, req *jsonrpc2.Request) (any, error) {
 		})
 	case workspace.MethodServers:
 		return h.servers.states(ctx)
+	case workspace.MethodWarm:
+		return h.servers.warm(ctx)
 	case workspace.MethodCode:
 		return with(req, func(q workspace.CodeQuery) (workspace.CodeAnswer, error) { return h.servers.code(ctx, q) })
 	case workspace.MethodProblems:

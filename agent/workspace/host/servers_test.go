@@ -23,6 +23,7 @@ const (
 	fakeServer = "FAKE_LANGUAGE_SERVER"
 	fakeFiles  = "FAKE_LANGUAGE_SERVER_FILES"
 	fakeStarts = "FAKE_LANGUAGE_SERVER_STARTS" // file that gets its process ID
+	fakeIndex  = "FAKE_LANGUAGE_SERVER_INDEX"  // file that gets the questions
 )
 
 func TestMain(m *testing.M) {
@@ -34,7 +35,7 @@ func TestMain(m *testing.M) {
 			fmt.Fprintln(f, os.Getpid())
 			f.Close()
 		}
-		s := &lsptest.Server{Lies: lies, Ext: os.Getenv(fakeFiles), Ended: func() { os.Exit(3) }}
+		s := &lsptest.Server{Lies: lies, Ext: os.Getenv(fakeFiles), Ended: func() { os.Exit(3) }, Index: os.Getenv(fakeIndex)}
 		s.Serve(struct {
 			io.Reader
 			io.WriteCloser
@@ -76,7 +77,8 @@ func serveIn(t *testing.T, cfg Config, lies string, files map[string]string, ext
 	ended := make(chan error, 1)
 	starts := filepath.Join(t.TempDir(), "starts")
 	cfg.Root, cfg.Base = dir, base
-	cfg.Env = []string{"PATH=" + os.Getenv("PATH"), fakeServer + "=" + lies, fakeFiles + "=." + ext, fakeStarts + "=" + starts}
+	cfg.Env = []string{"PATH=" + os.Getenv("PATH"), fakeServer + "=" + lies, fakeFiles + "=." + ext, fakeStarts + "=" + starts,
+		fakeIndex + "=" + filepath.Join(filepath.Dir(starts), "index")}
 	go func() { ended <- Serve(t.Context(), theirs, cfg) }()
 	ws, err := workspace.Connect(t.Context(), workspace.Config{Engine: "test", Conn: ours})
 	if err != nil {
@@ -531,6 +533,43 @@ func TestInstalledServers(t *testing.T) {
 		t.Fatal(err)
 	}
 	check("basedpyright", true)
+}
+
+// TestWarm: a server that keeps an index is asked for what takes all files, and ends; others do not start.
+func TestWarm(t *testing.T) {
+	s := serve(t, "", map[string]string{"a.go": "func Hub\n", "b.go": "Hub\n"}, workspace.Limits{}, "go")
+	if made, err := s.Warm(t.Context()); err != nil || len(made) > 0 {
+		t.Errorf("a server without an index made %q, %v", made, err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	gopls := []workspace.LanguageServer{{Name: "gopls", Command: []string{self}, Extensions: []string{"go"}}}
+	if _, err := s.Languages(t.Context(), gopls); err != nil {
+		t.Fatal(err)
+	}
+	if made, err := s.Warm(t.Context()); err != nil || !slices.Equal(made, []string{"gopls"}) {
+		t.Fatalf("made are %q, %v", made, err)
+	}
+	asked, err := os.ReadFile(filepath.Join(filepath.Dir(s.starts), "index"))
+	if err != nil || !strings.Contains(string(asked), "textDocument/implementation\ntextDocument/references\n") {
+		t.Errorf("asked was %q, %v", asked, err)
+	}
+	list, err := os.ReadFile(s.starts)
+	pid, wrong := strconv.Atoi(strings.TrimSpace(string(list))) // of one server
+	if err := errors.Join(err, wrong); err != nil {
+		t.Fatal(err)
+	}
+	for until := time.Now().Add(10 * time.Minute); syscall.Kill(pid, 0) == nil; {
+		if time.Now().After(until) {
+			t.Fatal("the server goes on")
+		}
+		<-time.After(20 * time.Millisecond)
+	}
+	if a := s.ask(workspace.CodeQuery{Ask: workspace.AskDefinition, Path: "a.go", Name: "Hub"}); placesOf(a.Items) != "a.go:1" {
+		t.Errorf("afterwards it answers %+v", a)
+	}
 }
 
 // TestProblemsOfTheBase: problems before count as those of the base only if no other file differed from it.
