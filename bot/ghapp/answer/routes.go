@@ -59,6 +59,9 @@ func appRoutes() []route {
 		{"POST", "app-manifests/*/conversions", of[github.AppConfig]("id pem")},
 		{"GET", "installation/repositories", of[github.ListRepositories]("total_count* repositories[].full_name")},
 		{"GET", "meta", shape{members: "verifiable_password_authentication"}},
+		{"GET", "search/issues", of[github.IssuesSearchResult](
+			"total_count* incomplete_results " + each("items[].", issueMembers+" repository_url"),
+		)},
 		{"GET", "user", of[github.User]("id login type")},
 		{"GET", "user/*", of[github.User]("id login type")},
 		{"GET", "users/*", of[github.User]("id login type")},
