@@ -90,7 +90,7 @@ func searchIssues(c *call) (int, any, error) {
 	list := []object{}
 	for _, h := range page(c, hits) {
 		v := c.s.issueShape(h.is)
-		v["score"] = float64(h.score)
+		v["score"], v["body"] = float64(h.score), h.is.Body // the description has no null here
 		list = append(list, v)
 	}
 	return http.StatusOK, object{"total_count": len(hits), "incomplete_results": false, "items": list}, nil
