@@ -66,8 +66,6 @@ untrusted.TestPosted*: post-gate post-references own-host pages-of-the-host post
 untrusted.TestTitlesAndMessages: post-title post-commit
 untrusted.TestPostMentions: mention-names mention-people
 run_in_actions: runner-commands
-ghapp.TestSearchIssues: search-is-of-the-repository search-words-are-words searches-count-apart
-triage.TestOldIssues: refused-search-is-told
 bot.TestOutsiders: no-words-without-rights said-already
 ghapp.TestLookups: outsider-remembered outsiders-apart
 policy.TestChoiceIsOnBothLists: flags-behind-a-mode allowed-model-goes-on model-of-the-session-before
