@@ -7,7 +7,7 @@ QUIET = | grep --line-buffered -v -e '^=== ' -e '^ok ' -e '^PASS' -e '^ *--- PAS
 # Memory is given for time: the processes are many and short.
 CRASH = GOGC=400 $(GO) test ./cmd/handrail -count=1 -run '^TestCrash$$' -v
 
-.PHONY: build test check race lsp lsp-servers lsp-exam browser workflows release-check vuln mutations bench bench-short bench-large bench-prefix size crash-short crash crash-action disk load hostile programs judge stale stale-diffs edits outline-judge orders ladder late long pictures first-hour models models-bad review-eval shape bad-github mcp agents dashboard-shots promtool viewers
+.PHONY: build test check race lsp lsp-servers lsp-exam browser workflows release-check vuln mutations bench bench-short bench-large bench-prefix size crash-short crash crash-action disk load hostile programs judge stale stale-diffs edits outline-judge orders ladder late long pictures first-hour models models-bad review-eval shape bad-github mcp agents dashboard-shots promtool collector board viewers
 
 build:
 	CGO_ENABLED=0 $(GO) build -trimpath -o handrail ./cmd/handrail
@@ -243,6 +243,16 @@ dashboard-shots:
 PROMTOOL ?= promtool
 promtool:
 	@$(GO) test ./cmd/telemetry -count=1 -run '^TestPromtool$$' -v -args -telemetry.promtool='$(PROMTOOL)' $(QUIET)
+
+# Traces at a real collector of OpenTelemetry, and the board by Grafana's own description. Both
+# programs are of modules of their own, in cmd/telemetry/testdata/outside.
+collector:
+	@cd cmd/telemetry/testdata/outside && $(GO) build -o '$(TMP)/collector' ./collector
+	@$(GO) test ./cmd/telemetry -count=1 -run '^TestTraces|^TestFailedAnswer$$' -v -args -telemetry.collector='$(TMP)/collector' $(QUIET)
+	@$(GO) test ./cmd/handrail -count=1 -run '^TestTracesOfASession$$' -v -args -telemetry.collector='$(TMP)/collector' $(QUIET)
+board:
+	@cd cmd/telemetry/testdata/outside && $(GO) run ./board ../../../../docs/deploy/grafana.json
+TMP := $(or $(TMPDIR),/tmp)
 
 # 500 viewers of a busy session: processor and memory beside none.
 viewers:

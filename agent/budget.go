@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -23,26 +22,49 @@ func (h *history) spent() allowance {
 
 // budget is the budget of the current request and its starting point.
 type budget struct {
-	granted   int  // turns added by a grant
-	asked     int  // turns for the current request; 0 for those of the task
-	lifted    bool // the current request got an additional grant
-	turnsFrom int  // turn at which the current allowance began
-	modeFrom  int  // edits before the current request
+	granted   int    // turns added by a grant
+	of        string // words of the current request, if it is not the first; else empty
+	asked     int    // turns that the current request asks for; 0 for those of the mode
+	lifted    bool   // the current request got an additional grant
+	turnsFrom int    // turn at which the current allowance began
+	modeFrom  int    // edits before the current request
 	from      allowance
 }
 
-func (b *budget) message(p *session.Message, over bool, now allowance) {
+// message folds a message. asks reports whether it begins a request of its own, over
+// whether the session had ended.
+func (b *budget) message(p *session.Message, over, asks bool, now allowance) {
 	b.granted += p.Budget
 	b.lifted = p.Budget > 0 || b.lifted && !over
 	if over {
 		b.turnsFrom, b.granted, b.modeFrom = now.turns, p.Budget, now.edits
-		if p.Text != "" { // a new request
-			b.asked = p.Turns
+		if asks {
+			b.asked = p.Turns //control:turns-of-one-request
+			b.of = firstLine(session.Command(p.Text), maxNamed)
 		}
 	}
 	if over || p.Budget > 0 {
 		b.from = now
 	}
+}
+
+// turnsUsed says that no turn is left, and of which request.
+func (m *meter) turnsUsed() string {
+	if m.turnLimit() == 1 {
+		return fmt.Sprintf("The one turn%s is used", m.used.whose())
+	}
+	return fmt.Sprintf("All %d turns%s are used", m.turnLimit(), m.used.whose())
+}
+
+// maxNamed limits the words that name a request, in characters.
+const maxNamed = 60
+
+// whose names the request that the turns belong to, if the session had several.
+func (b *budget) whose() string {
+	if b.of == "" {
+		return ""
+	}
+	return " for “" + b.of + "”" //control:turns-name-their-request
 }
 
 func (a allowance) minus(b allowance) allowance {
@@ -99,7 +121,7 @@ func (m *meter) turnLimit() int {
 	if m.limits.Turns > 0 {
 		n = m.limits.Turns
 	}
-	if asked := cmp.Or(m.used.asked, m.Task.Turns); asked > 0 && (asked < n || m.limits.Turns == 0) { //control:turns-are-a-limit
+	if asked := m.used.asked; asked > 0 && (asked < n || m.limits.Turns == 0) { //control:turns-are-a-limit
 		n = asked
 	}
 	return n + m.used.granted
@@ -133,10 +155,7 @@ func (m *meter) check(ctx context.Context) (*session.Outcome, error) {
 	case why != "":
 	case m.turnsLeft() <= 0 && !m.acting() &&
 		(m.mayWrite() || !m.Unanswered()): // a mode that only reads ends with an answer
-		why = fmt.Sprintf("All %d turns are used", m.turnLimit())
-		if m.turnLimit() == 1 {
-			why = "The one turn is used"
-		}
+		why = m.turnsUsed()
 	case l.Tokens > 0 && used.tokens >= l.Tokens:
 		why = fmt.Sprintf("%d tokens are used, %d were allowed", used.tokens, l.Tokens)
 	case l.Edits > 0 && used.edits >= l.Edits:

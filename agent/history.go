@@ -68,6 +68,7 @@ func (h *history) apply(e session.Event) error {
 	switch p := payload.(type) {
 	case *session.Opened:
 		h.enter(p.Task.Mode)
+		h.used.asked = p.Task.Turns
 		h.talk.open(e, p.Task)
 		h.seen.context(p.Task.Context)
 		h.claims.from, h.claims.start = h.Content(), h.Saved
@@ -159,7 +160,7 @@ func (h *history) message(e session.Event, p *session.Message, over bool) {
 		h.enter(p.Mode)
 	}
 	asks := over && (p.Text != "" || bare || len(p.Images)+len(p.Context) > 0) //control:only-words-ask
-	h.used.message(p, over, h.spent())
+	h.used.message(p, over, asks, h.spent())
 	h.claims.message(asks, h.Content(), h.Saved)
 	h.habits.Forgive()
 	if p.Text != "" {

@@ -110,7 +110,7 @@ func (h *history) carryOut(e session.Event, id string) {
 	if r.Answer != nil && r.Answer.By != "" {
 		who = r.Answer.By
 	}
-	h.used.message(&session.Message{}, true, h.spent())
+	h.used.message(&session.Message{}, true, false, h.spent())
 	h.claims.message(true, h.Content(), h.Saved)
 	h.habits.Forgive()
 	h.talk.asks = "Make the changes of the approved plan."

@@ -60,3 +60,25 @@ func TestReadingBeginsAnew(t *testing.T) {
 	b.append(session.NewEvent(session.TypeMessage, 0, session.Message{Author: "kim", Text: "look again"}))
 	b.must(session.StatusReviewed)
 }
+
+// The turns that a comment asks for are those of its request. The next request has those of
+// the mode, and where the session has had several, the end names the one whose turns are
+// used.
+func TestTurnsOfARequest(t *testing.T) {
+	list := "- calls: [{name: list_files, arguments: {path: .}}]\n"
+	b := newBench(t, head+list+list+`
+- calls: [{name: write_file, arguments: {path: a.txt, content: "2\n"}}]
+- say: "It was one. [TASK_COMPLETE]"
+`+list, map[string]string{"a.txt": "1\n"})
+	b.task.Turns, b.task.Text = 2, "look"
+	if out := b.must(session.StatusOutOfBudget); !strings.HasPrefix(out.Reason, "All 2 turns are used.") {
+		t.Error(out.Reason)
+	}
+	b.append(session.NewEvent(session.TypeEnded, 0, session.Ended{Outcome: session.Outcome{Status: session.StatusStopped}}))
+	b.append(session.NewEvent(session.TypeMessage, 0, session.Message{Author: "kim", Text: "write a two", Turns: 3}))
+	b.must(session.StatusDone)
+	b.append(session.NewEvent(session.TypeMessage, 0, session.Message{Author: "kim", Text: session.CommandMark + "list them\nall", Turns: 1}))
+	if out := b.must(session.StatusOutOfBudget); !strings.HasPrefix(out.Reason, "The one turn for “list them …” is used.") {
+		t.Error(out.Reason)
+	}
+}

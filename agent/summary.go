@@ -53,10 +53,7 @@ func (f *finisher) outOfBudget(ctx context.Context, out *session.Outcome) (*sess
 	if f.inside || f.mayWrite() || f.meter.turnsLeft() > 0 || f.Unanswered() { //control:reading-ends
 		return out, nil
 	}
-	why := fmt.Sprintf("All %d turns are used", f.meter.turnLimit())
-	if f.meter.turnLimit() == 1 {
-		why = "The one turn is used"
-	}
+	why := f.meter.turnsUsed()
 	why += ", so this is not the whole of it: " + f.filesRead() //control:unread-is-told
 	ask := "No turns are left. Answer the request now with what you found. Call no tool."
 	summary := strings.TrimSpace(cmp.Or(f.askOnce(ctx, ask), f.lastExplanation(), f.lastResults()))

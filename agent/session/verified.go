@@ -57,7 +57,7 @@ func (p *Proof) Words(commit string) string {
 	}
 	words := v.Tests.String()
 	if v.Passed() {
-		words = fmt.Sprintf("tests passed (ran by Handrail): %s", v.Tests.line())
+		words = "tests passed in a clean copy: " + v.Tests.line()
 	}
 	words += ", " + formatDuration(time.Duration(v.Millis)*time.Millisecond) + fmt.Sprintf(", at checkpoint %.7s", v.At)
 	if v.Failed() && p.Base.Failed() {

@@ -62,6 +62,9 @@ func permissionsOf(r *http.Request, api string) (permissions, error) {
 				return need, nil
 			}
 		}
+	case path[0] == "search" && len(path) == 2 && path[1] == "issues":
+		need.names = "issues"
+		return need, nil
 	case path[0] == "orgs" && len(path) > 2 && path[2] == "teams":
 		need.names = "members"
 		return need, nil

@@ -493,3 +493,54 @@ func TestLogsElsewhere(t *testing.T) {
 		}
 	}
 }
+
+// widened takes the condition on the repository out of every search.
+type widened struct{ next http.RoundTripper }
+
+func (d widened) RoundTrip(r *http.Request) (*http.Response, error) {
+	c := r.Clone(r.Context())
+	c.URL.RawQuery = strings.ReplaceAll(c.URL.RawQuery, "repo%3Aacme%2Fwidget", "")
+	return d.next.RoundTrip(c)
+}
+
+// TestSearchIssues: a search finds issues by one of the words, none of a pull request and
+// none of another repository, whatever the words are and the server does. It is within
+// GitHub's limits, and one too many within a minute is an outage with its time.
+func TestSearchIssues(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	w := newWorld(t, func(_ *ghtest.Config, c *ghapp.Config) { c.Transport = widened{c.Transport} })
+	_, err := w.gh.AddRepo("acme", "other", ghtest.Source{})
+	must(t, err)
+	_, err = w.gh.OpenIssue("acme/other", "rae", "It breaks here", "")
+	must(t, err)
+	find := func(words ...string) (numbers []int) {
+		t.Helper()
+		list, err := w.client.SearchIssues(ctx, words)
+		must(t, err)
+		for _, is := range list {
+			numbers = append(numbers, is.Ref.Number)
+		}
+		return numbers
+	}
+	own := []int{w.issue.Number}
+	if got := find("nothing", "Breaks", "fix"); !slices.Equal(got, own) {
+		t.Errorf("found %v, want %v", got, own)
+	}
+	if got := find("x)", "repo:acme/other", "breaks\"", "OR", "not", ""); got != nil {
+		t.Errorf("words that are none find %v", got)
+	}
+	long := strings.Repeat("breaks", 30)
+	if got := find(long, "breaks", long, "b", "c", "d", "e", "f", "g", "h"); !slices.Equal(got, own) {
+		t.Errorf("many long words find %v, want %v", got, own)
+	}
+	for range 30 {
+		_, err = w.client.SearchIssues(ctx, []string{"breaks"})
+	}
+	var refused *ghapp.Error
+	if !errors.As(err, &refused) || refused.Kind != ghapp.Temporary || refused.RetryAfter <= 0 || refused.RetryAfter > time.Minute {
+		t.Errorf("beyond the limit of searches: %#v", err)
+	}
+	_, err = w.client.Issue(ctx, w.issue) // has a limit of its own
+	must(t, err)
+}

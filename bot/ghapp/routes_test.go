@@ -26,6 +26,8 @@ func TestRoutes(t *testing.T) {
 		{"GET", "/api/v3/repos/o/r/pulls/3/files", "pull_requests: read"},
 		{"GET", "/api/v3/repos/o/r/commits/abc/status", "statuses: read"},
 		{"GET", "/api/v3/repos/o/r/actions/jobs/5/logs", "actions: read"},
+		{"GET", "/api/v3/search/issues", "issues: read"},
+		{"GET", "/api/v3/search/code", ""},
 		{"GET", "/other", ""},
 		{"POST", "/api/graphql", ""},
 		{"POST", "/api/v3/graphql", ""},

@@ -2,10 +2,12 @@ package triage
 
 import (
 	"cmp"
+	"iter"
 	"math"
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/ghapp/reads"
@@ -18,16 +20,16 @@ const (
 )
 
 // similar returns the issues whose words are most like those of an issue, best first, at
-// most [maxSame]. A word counts the more the fewer issues have it.
-func similar(is ghapp.Issue, others []reads.Issue) []reads.Issue {
-	bags, in := make([]map[string]float64, len(others)), map[string]int{}
-	for i, o := range others {
-		bags[i] = bag(o.Title, o.Body)
-		for word := range bags[i] {
-			in[word]++
+// most [maxSame]. A word counts the more the fewer of the newest issues have it; found are
+// those of a search among all.
+func similar(is ghapp.Issue, newest, found []reads.Issue) []reads.Issue {
+	weight := weigh(newest)
+	others := slices.Clone(newest)
+	for _, f := range found {
+		if !slices.ContainsFunc(others, func(o reads.Issue) bool { return o.Number == f.Number }) {
+			others = append(others, f)
 		}
 	}
-	weight := func(word string) float64 { return math.Log(float64(len(others)+2) / float64(in[word]+1)) }
 	mine, all := bag(is.Title, is.Body), 0.0
 	for word, count := range bag(is.Title, "") {
 		all += count * weight(word)
@@ -37,9 +39,9 @@ func similar(is ghapp.Issue, others []reads.Issue) []reads.Issue {
 		score float64
 	}
 	var list []scored
-	for i, o := range others {
+	for _, o := range others {
 		score := 0.0
-		for word, count := range bags[i] {
+		for word, count := range bag(o.Title, o.Body) {
 			score += min(count, mine[word]) * weight(word)
 		}
 		if o.Number != is.Ref.Number && all > 0 && score >= minShared*all {
@@ -54,24 +56,66 @@ func similar(is ghapp.Issue, others []reads.Issue) []reads.Issue {
 	return out
 }
 
+// weigh returns the weight of words, by their number among issues.
+func weigh(issues []reads.Issue) func(word string) float64 {
+	in := map[string]int{}
+	for _, is := range issues {
+		for word := range bag(is.Title, is.Body) {
+			in[word]++
+		}
+	}
+	return func(word string) float64 { return math.Log(float64(len(issues)+2) / float64(in[word]+1)) }
+}
+
+// rarest returns the words of an issue to search for: those of its title, the rarest among
+// the newest issues first, and then those of its text.
+func rarest(is ghapp.Issue, newest []reads.Issue) []string {
+	weight := weigh(newest)
+	var out []string
+	for _, text := range []string{is.Title, head(is.Body)} {
+		var list []string
+		for word := range words(text) {
+			if !slices.Contains(out, word) && !slices.Contains(list, word) {
+				list = append(list, word)
+			}
+		}
+		slices.SortStableFunc(list, func(a, b string) int { return cmp.Compare(weight(stem(b)), weight(stem(a))) })
+		out = append(out, list...)
+	}
+	return out
+}
+
 // bag returns the words of a title and a text with their counts, by their first letters, so
 // that "crash" and "crashes" are the same.
 func bag(title, text string) map[string]float64 {
-	const stem, shortest = 6, 3
 	out := map[string]float64{}
-	add := func(s string, count float64) {
-		for word := range strings.FieldsFuncSeq(strings.ToLower(s), func(r rune) bool {
+	for word := range words(head(text)) {
+		out[stem(word)] = 1
+	}
+	for word := range words(title) {
+		out[stem(word)] = titleCount
+	}
+	return out
+}
+
+// head returns the part of a text that is compared.
+func head(text string) string { return text[:min(len(text), maxText)] }
+
+// words returns the words of a text that are long enough to tell something, in lower case.
+func words(text string) iter.Seq[string] {
+	const shortest = 3
+	return func(yield func(string) bool) {
+		for word := range strings.FieldsFuncSeq(strings.ToLower(text), func(r rune) bool {
 			return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_'
 		}) {
-			r := []rune(word)
-			if len(r) < shortest {
-				continue
+			if utf8.RuneCountInString(word) >= shortest && !yield(word) {
+				return
 			}
-			word = string(r[:min(len(r), stem)])
-			out[word] = max(out[word], count)
 		}
 	}
-	add(text[:min(len(text), maxText)], 1)
-	add(title, titleCount)
-	return out
+}
+
+func stem(word string) string {
+	r := []rune(word)
+	return string(r[:min(len(r), 6)])
 }

@@ -49,20 +49,37 @@ func Items(ctx context.Context, c *ghapp.Client, is ghapp.Issue, may func(label 
 		}
 	}
 	add("The labels that this issue may get", list.String())
-	others, err := reads.Issues(ctx, c, "all", maxPages)
+	newest, err := reads.Issues(ctx, c, "all", maxPages)
 	if err != nil {
 		return nil, err
 	}
+	among := "Issues"
+	found, err := search(ctx, c, rarest(is, newest))
+	switch {
+	case ghapp.KindOf(err) == ghapp.Temporary:
+		return nil, err
+	case err != nil:
+		among = fmt.Sprintf("GitHub refuses a search. Of the %d issues with the newest activity, those", len(newest)) //control:refused-search-is-told
+	}
 	var same strings.Builder
-	for _, o := range similar(is, others) {
+	for _, o := range similar(is, newest, found) {
 		fmt.Fprintf(&same, "- #%d, %s: %s\n", o.Number, o.State, shown(o.Title))
 	}
-	add("Issues with similar words, which may report the same or not: read one with the tool github before you name it",
+	add(among+" with similar words, which may report the same or not: read one with the tool github before you name it",
 		same.String())
 	return out, nil
 }
 
-// maxPages is the number of pages of issues to search, a hundred each, newest activity first.
+// search asks GitHub for issues with one of the words.
+func search(ctx context.Context, c *ghapp.Client, words []string) (out []reads.Issue, err error) {
+	list, err := c.SearchIssues(ctx, words)
+	for _, is := range list {
+		out = append(out, reads.Issue{Number: is.Ref.Number, Title: is.Title, Body: is.Body, State: is.State})
+	}
+	return out, err
+}
+
+// maxPages is the number of pages of issues to compare, a hundred each, newest activity first.
 const maxPages = 3
 
 // shown returns a line of a stranger as a reader sees it.

@@ -69,7 +69,7 @@ run_in_actions: runner-commands
 bot.TestOutsiders: no-words-without-rights said-already
 ghapp.TestLookups: outsider-remembered outsiders-apart
 policy.TestChoiceIsOnBothLists: flags-behind-a-mode allowed-model-goes-on model-of-the-session-before
-    turns-of-a-follow-up turns-bind turns-are-a-limit run-mode-of-a-wish
+    turns-of-a-follow-up turns-bind turns-are-a-limit turns-of-one-request turns-name-their-request run-mode-of-a-wish
 trigger.TestDispatched: trigger-by-right own-deeds-start-nothing
 schedule.TestOf: schedule-acts-for-nobody schedules-read
 ci.TestDecide: a-log-that-is-gone

@@ -14,7 +14,8 @@ import (
 var promtool = flag.String("telemetry.promtool", "", "promtool of Prometheus; empty skips what needs it")
 
 // TestPromtool gives the alerts and the expressions of the board to Prometheus' own tool:
-// all can be read, and each alert fires in its case. `make promtool` runs it.
+// all can be read, each alert fires in its case, and the page of metrics is as its
+// conventions want it. `make promtool` runs it.
 func TestPromtool(t *testing.T) {
 	if *promtool == "" {
 		t.Skip("needs -telemetry.promtool")
@@ -45,6 +46,11 @@ func TestPromtool(t *testing.T) {
 	}
 	run("test", "rules", write("cases.yml", strings.ReplaceAll(string(cases), "RULES", rules)))
 	run("check", "rules", write("board.yml", board(t)))
+	check := exec.CommandContext(t.Context(), *promtool, "check", "metrics")
+	check.Stdin = strings.NewReader(page(t, full(t)))
+	if out, err := check.CombinedOutput(); err != nil || len(out) > 0 {
+		t.Errorf("promtool check metrics: %v\n%s", err, out)
+	}
 }
 
 // board returns the expressions of the board as rules.

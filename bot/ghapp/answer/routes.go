@@ -24,6 +24,7 @@ func listOf[T any](members string) shape { return shape{list, members, func() an
 const (
 	userMembers    = "user?.login user?.id user?.type "
 	issueMembers   = userMembers + "id number title state locked body? html_url comments* labels[] created_at updated_at"
+	foundMembers   = userMembers + "id number title state html_url labels[] created_at updated_at repository_url"
 	commentMembers = userMembers + "id body* html_url created_at updated_at"
 	lineMembers    = commentMembers + " path diff_hunk* commit_id"
 	pullMembers    = userMembers + "id number title state body? html_url created_at updated_at merged_at? labels[] " +
@@ -59,6 +60,9 @@ func appRoutes() []route {
 		{"POST", "app-manifests/*/conversions", of[github.AppConfig]("id pem")},
 		{"GET", "installation/repositories", of[github.ListRepositories]("total_count* repositories[].full_name")},
 		{"GET", "meta", shape{members: "verifiable_password_authentication"}},
+		{"GET", "search/issues", of[github.IssuesSearchResult](
+			"total_count* incomplete_results " + each("items[].", foundMembers),
+		)},
 		{"GET", "user", of[github.User]("id login type")},
 		{"GET", "user/*", of[github.User]("id login type")},
 		{"GET", "users/*", of[github.User]("id login type")},

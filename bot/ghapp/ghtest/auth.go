@@ -179,7 +179,10 @@ func (w *caller) covers(h *hub.Hub, r *hub.Repo) bool {
 
 // spend counts a request against the caller's rate limit and sets the headers.
 func (s *Server) spend(c *call) error {
-	r := s.Keys.Rate(c.who.key(), s.Clock())
+	r, resource := s.Keys.Rate(c.who.key(), s.Clock()), "core"
+	if c.op.route == searchRoute {
+		r, resource = s.Keys.SearchRate(c.who.key(), s.Clock()), "search"
+	}
 	over := r.Used >= r.Limit
 	if !over && c.op.route != "GET /rate_limit" {
 		r.Used++
@@ -188,7 +191,7 @@ func (s *Server) spend(c *call) error {
 	c.header.Set("X-Ratelimit-Remaining", strconv.Itoa(max(0, r.Limit-r.Used)))
 	c.header.Set("X-Ratelimit-Used", strconv.Itoa(r.Used))
 	c.header.Set("X-Ratelimit-Reset", itoa(r.Reset.Unix()))
-	c.header.Set("X-Ratelimit-Resource", "core")
+	c.header.Set("X-Ratelimit-Resource", resource)
 	if over {
 		return &hub.Refused{Status: http.StatusForbidden, Message: "API rate limit exceeded for " + c.who.key() + "."}
 	}
@@ -199,7 +202,7 @@ func (s *Server) spend(c *call) error {
 func (s *Server) refund(r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if who, err := s.authenticate(r.Header.Get("Authorization")); err == nil {
+	if who, err := s.authenticate(r.Header.Get("Authorization")); err == nil && s.Route(r) != searchRoute {
 		if st := s.Keys.Rate(who.key(), s.Clock()); st.Used > 0 {
 			st.Used--
 		}

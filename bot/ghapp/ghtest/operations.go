@@ -155,6 +155,7 @@ func repoOperations() []operation {
 
 func issueOperations() []operation {
 	return []operation{
+		{route: searchRoute, run: searchIssues, need: "issues:read"},
 		{route: "GET /repos/{owner}/{repo}/issues", run: listIssues, need: "issues:read", role: "read"},
 		{route: "POST /repos/{owner}/{repo}/issues", run: createIssue, need: "issues:write", role: "read"},
 		{

@@ -144,11 +144,11 @@ func listAccessible(c *call) (int, any, error) {
 func convertManifest(*call) (int, any, error) { return 0, nil, hub.NotFound() }
 
 func getRateLimit(c *call) (int, any, error) {
-	r := c.s.Keys.Rate(c.who.key(), c.s.Clock())
-	one := func() object {
+	one := func(r *hub.Rate) object {
 		return object{"limit": r.Limit, "used": r.Used, "remaining": max(0, r.Limit-r.Used), "reset": r.Reset.Unix()}
 	}
-	return 200, object{"resources": object{"core": one(), "search": one()}, "rate": one()}, nil
+	core, search := c.s.Keys.Rate(c.who.key(), c.s.Clock()), c.s.Keys.SearchRate(c.who.key(), c.s.Clock())
+	return 200, object{"resources": object{"core": one(core), "search": one(search)}, "rate": one(core)}, nil
 }
 
 func getSelf(c *call) (int, any, error) {

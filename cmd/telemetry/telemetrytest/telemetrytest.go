@@ -1,5 +1,5 @@
-// Package telemetrytest has a collector of OpenTelemetry for tests: a real server for
-// OTLP over HTTP that keeps the spans.
+// Package telemetrytest has a collector of OpenTelemetry for tests: a server for OTLP over
+// HTTP that keeps the spans, or the program that -telemetry.collector names.
 package telemetrytest
 
 import (
@@ -19,6 +19,7 @@ import (
 type Collector struct {
 	URL string
 
+	end      func() // ends a real collector
 	mu       sync.Mutex
 	spans    []*trace.Span
 	resource map[string]string
@@ -28,7 +29,10 @@ type Collector struct {
 // New starts a collector for the time of a test.
 func New(t testing.TB) *Collector {
 	t.Helper()
-	c := &Collector{}
+	if *program != "" {
+		return start(t, *program)
+	}
+	c := &Collector{end: func() {}}
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if err := c.take(r); err != nil {
 			t.Errorf("the collector cannot read a request: %v", err)
@@ -57,17 +61,22 @@ func (c *Collector) take(r *http.Request) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.raw = append(c.raw, data...)
-	for _, rs := range req.GetResourceSpans() {
+	c.add(req.GetResourceSpans())
+	return nil
+}
+
+func (c *Collector) add(list []*trace.ResourceSpans) {
+	for _, rs := range list {
 		c.resource = Attributes(rs.GetResource().GetAttributes())
 		for _, ss := range rs.GetScopeSpans() {
 			c.spans = append(c.spans, ss.GetSpans()...)
 		}
 	}
-	return nil
 }
 
-// Spans returns the spans so far, as they came.
+// Spans returns the spans so far, as they came. A real collector ends with that.
 func (c *Collector) Spans() []*trace.Span {
+	c.end()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return append([]*trace.Span(nil), c.spans...)

@@ -39,10 +39,19 @@ type Rate struct {
 
 // Rate returns the current rate limit of a caller.
 func (k *Keys) Rate(who string, now time.Time) *Rate {
-	r := k.Rates[who]
+	return k.rate(who, now, Rate{Limit: 5000, Reset: now.Add(time.Hour)})
+}
+
+// SearchRate returns the current rate limit of a caller's searches.
+func (k *Keys) SearchRate(who string, now time.Time) *Rate {
+	return k.rate("search by "+who, now, Rate{Limit: 30, Reset: now.Add(time.Minute)})
+}
+
+func (k *Keys) rate(of string, now time.Time, full Rate) *Rate {
+	r := k.Rates[of]
 	if r == nil || !now.Before(r.Reset) {
-		r = &Rate{Limit: 5000, Reset: now.Add(time.Hour)}
-		k.Rates[who] = r
+		r = &full
+		k.Rates[of] = r
 	}
 	return r
 }
