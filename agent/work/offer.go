@@ -75,7 +75,7 @@ func (r *asking) stands(
 	case known && said.Verdict == policy.Approved:
 		return usable, said, nil, nil
 	case known:
-		return refused, said, nil, nil
+		return refused, said, nil, nil //control:setup-denial-holds
 	case q == nil:
 		return unasked, session.Resolved{}, nil, nil
 	case q.Approval.IsPending():

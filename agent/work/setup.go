@@ -280,7 +280,7 @@ func (r *settingUp) approvedLayer(ctx context.Context) (digest string, waits *se
 		case now == usable:
 			return digest, nil, nil
 		case now == refused:
-			return "", nil, r.noteMissing(ctx, denialText(said)) //control:setup-denial-holds
+			return "", nil, r.noteMissing(ctx, denialText(said))
 		case now == waiting:
 			_, waits, err = r.wait(ctx, q.Asked)
 		case r.busy() || !r.needs(): // approvals given on the previous layer are used first

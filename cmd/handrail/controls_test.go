@@ -175,7 +175,7 @@ var controls = slices.Concat(controlsOfAgent, controlsOfBot, controlsOfReview, c
 	{"setup-reaches", "call setNetwork error(nil)", "./agent/work", "TestSetUpReaches"},
 	{"setup-key", `value slices.Concat(facts, s.Commands)`, "./agent/work", "TestSetUpOnce"},
 	{"setup-yes-is-for-the-key of mcp-yes-is-for-the-digest", "without 2", "./agent/work", "TestSetUpWaits"},
-	{"setup-denial-holds", "value digest, nil, nil", "./agent/work", "TestSetUpIsRefused"},
+	{"setup-denial-holds", "value usable, said, nil, nil", "./agent/work", "TestSetUpIsRefused"},
 	{"setup-checked-again", `call Doubt "", error(nil)`, "./agent/work", "TestSetUpWaits"},
 	{"setup-of-the-base", `value gitops.BaseWant{Commit: r.j.Task.Base, Rules: rulesOf("", r.set.hidden), Layers: ok && layered.Layers()}`, "./agent/work", "TestSetUpIsOfTheBase"},
 	{"setup-output-redacted", "drop", "./agent/work", "TestSetUpFails"},
