@@ -7,7 +7,7 @@ QUIET = | grep --line-buffered -v -e '^=== ' -e '^ok ' -e '^PASS' -e '^ *--- PAS
 # Memory is given for time: the processes are many and short.
 CRASH = GOGC=400 $(GO) test ./cmd/handrail -count=1 -run '^TestCrash$$' -v
 
-.PHONY: build test check race lsp lsp-servers lsp-exam browser workflows release-check vuln mutations bench bench-short bench-large bench-prefix size crash-short crash crash-action disk load hostile programs judge stale stale-diffs edits outline-judge orders ladder late long pictures first-hour models models-bad review-eval shape bad-github mcp agents dashboard-shots promtool collector board viewers
+.PHONY: build test check race lsp lsp-servers lsp-exam browser workflows release-check release-dry vuln mutations bench bench-short bench-large bench-prefix size crash-short crash crash-action disk load hostile programs judge stale stale-diffs edits outline-judge orders ladder late long pictures first-hour models models-bad review-eval shape bad-github mcp agents dashboard-shots promtool collector board viewers
 
 build:
 	CGO_ENABLED=0 $(GO) build -trimpath -o handrail ./cmd/handrail
@@ -76,6 +76,10 @@ workflows:
 # The files of a release are checked, and built for this machine.
 release-check:
 	@./.ci/release --brief
+
+# All of a release is built, published on servers of this machine, and used from there.
+release-dry:
+	@./.ci/release-dry $(LANGUAGES)
 
 # Known vulnerabilities in the functions that the program calls.
 vuln:

@@ -54,22 +54,39 @@ func reasonTexts(d policy.Decision) []string {
 	return append(does, rules...)
 }
 
+// Answers presents requests to the approver. It returns the events of the answers, if there
+// are any yet. turn is the turn of the requests.
+func (a Approvals) Answers(ctx context.Context, turn int, asked []session.Asked) (events []*session.Event, err error) {
+	if a.Approver == nil {
+		return nil, nil
+	}
+	answers, err := a.Approver.Approve(ctx, asked)
+	if err != nil {
+		return nil, fmt.Errorf("ask for approval: %w", err)
+	}
+	for _, answer := range answers {
+		events = append(events, session.NewEvent(session.TypeResolved, turn, answer))
+	}
+	return events, nil
+}
+
+// Doubt returns the reason that the approval of a request no longer counts, or "".
+func (a Approvals) Doubt(ctx context.Context, r *session.Request) (why string, err error) {
+	if a.Confirm == nil {
+		return "", nil
+	}
+	if why, err = a.Confirm(ctx, r.Asked, *r.Answer); err != nil {
+		return "", fmt.Errorf("check approval %s again: %w", r.ID, err)
+	}
+	return why, nil
+}
+
 // approve presents requests to the approver and records the answers, if there are any
 // yet.
 func (g *gate) approve(ctx context.Context, asked []session.Asked) error {
-	if g.Approver == nil {
-		return nil
-	}
-	answers, err := g.Approver.Approve(ctx, asked)
-	if err != nil {
-		return fmt.Errorf("ask for approval: %w", err)
-	}
-	var events []*session.Event
-	for _, a := range answers {
-		events = append(events, session.NewEvent(session.TypeResolved, g.Turns, a))
-	}
-	if len(events) == 0 {
-		return nil
+	events, err := g.Answers(ctx, g.Turns, asked)
+	if len(events) == 0 || err != nil {
+		return err
 	}
 	return g.record(ctx, events...)
 }
@@ -118,10 +135,10 @@ func (g *gate) approvalHolds(ctx context.Context, c *session.CallState, ru rulin
 		return false, nil
 	}
 	why := outdatedReason(c, ru)
-	if why == "" && g.Confirm != nil { //control:second-look
+	if why == "" { //control:second-look
 		var err error
-		if why, err = g.Confirm(ctx, c.Request.Asked, *c.Request.Answer); err != nil {
-			return false, fmt.Errorf("check approval %s again: %w", c.Request.ID, err)
+		if why, err = g.Doubt(ctx, c.Request); err != nil {
+			return false, err
 		}
 	}
 	if why == "" {
@@ -142,14 +159,7 @@ func (g *gate) approvalDoubt(ctx context.Context, r *session.Request) (string, e
 			return why, nil
 		}
 	}
-	if g.Confirm == nil {
-		return "", nil
-	}
-	why, err := g.Confirm(ctx, r.Asked, *r.Answer)
-	if err != nil {
-		return "", fmt.Errorf("check approval %s again: %w", r.ID, err)
-	}
-	return why, nil
+	return g.Doubt(ctx, r)
 }
 
 // staleEvent records that a request or its answer no longer counts.

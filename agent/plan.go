@@ -81,10 +81,10 @@ func (p *planner) begin(ctx context.Context) (*session.Outcome, error) {
 	if !r.Approval.IsFor(p.digest(r.Display)) { //control:plan-digest
 		why = "its content is no longer the one shown"
 	}
-	if why == "" && p.gate.Confirm != nil { //control:plan-checked-again
+	if why == "" { //control:plan-checked-again
 		var err error
-		if why, err = p.gate.Confirm(ctx, r.Asked, *r.Answer); err != nil {
-			return nil, fmt.Errorf("check approval %s again: %w", r.ID, err)
+		if why, err = p.gate.Doubt(ctx, r); err != nil {
+			return nil, err
 		}
 	}
 	if why == "" {

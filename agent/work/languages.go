@@ -72,7 +72,7 @@ func (s server) title() string {
 // languageFacts returns all that identifies a language server.
 func (r *serving) languageFacts(s server) string {
 	//control:language-server-digest
-	return fmt.Sprintf("%q %q %q %q %q", r.set.repo, s.name, s.lang.Command, s.lang.Extensions, r.place())
+	return fmt.Sprintf("%q %q %q %q %q", r.repo, s.name, s.lang.Command, s.lang.Extensions, r.place())
 }
 
 // languageDisplay shows a language server as it is approved.
@@ -95,18 +95,8 @@ func (r *serving) spend(ctx context.Context, use []server) error {
 		if s.lang == nil {
 			continue
 		}
-		q := r.requestFor(r.action(s, nil).Digest())
-		if q == nil || !q.Approval.IsApproved() {
-			continue
-		}
-		started := session.Started{Call: q.Call, Title: "Use the " + s.title()}
-		res := session.Result{Call: q.Call, OK: true, Content: "It starts when code is asked about."}
-		err := r.recordClean(
-			ctx,
-			session.NewEvent(session.TypeStarted, r.at.Turns, started),
-			session.NewEvent(session.TypeResult, r.at.Turns, res),
-		)
-		if err != nil {
+		res := session.Result{OK: true, Content: "It starts when code is asked about."}
+		if err := r.used(ctx, r.action(s, nil).Digest(), "Use the "+s.title(), res); err != nil {
 			return err
 		}
 	}

@@ -116,6 +116,6 @@ func (e *Engine) tellOthers(ctx context.Context, j Job, at *session.State) error
 	} else if !told {
 		return nil
 	}
-	r := &settingUp{Engine: e, j: j, at: at}
+	r := e.asking(j, at)
 	return r.tell(ctx, session.Note{Kind: session.NoteOthers, Text: text})
 }

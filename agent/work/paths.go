@@ -33,7 +33,7 @@ func joinPaths(paths []string) string { return untrusted.EscapeLine(strings.Join
 // workspace, and configured paths that are not directories: the session continues with
 // the others. It notes this once, and again after a change.
 func (e *Engine) tellPaths(ctx context.Context, j Job, at *session.State) error {
-	r := &settingUp{Engine: e, j: j, at: at}
+	r := e.asking(j, at)
 	w := e.cfg.Rules.Workspace
 	if len(w.Paths) == 0 {
 		if hasPathsNote(at) {

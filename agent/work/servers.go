@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/handrail-bot/handrail/agent/mcp"
 	"github.com/handrail-bot/handrail/agent/session"
@@ -31,7 +30,7 @@ type server struct {
 // serving is the choice of the servers at the start of a run. Those of the operator are
 // used; a repository's only after an approval.
 type serving struct {
-	*settingUp
+	*asking
 	image    string   // name of the workspace's image
 	programs string   // identity of its programs
 	unused   []string // lines about servers that are not used
@@ -44,9 +43,7 @@ func (e *Engine) servers(
 	j Job,
 	at *session.State,
 ) (r *serving, use []server, waits *session.Outcome, err error) {
-	r = &serving{settingUp: &settingUp{Engine: e, j: j, at: at}, unused: slices.Clone(e.cfg.Rules.MCP.Unfit)}
-	r.set.repo, _, _ = strings.Cut(j.Task.Thread, "#")
-	r.set.repo = cmp.Or(r.set.repo, j.Task.Clone.Path, j.Name)
+	r = &serving{asking: e.asking(j, at), unused: slices.Clone(e.cfg.Rules.MCP.Unfit)}
 	r.image = cmp.Or(j.image.Name, e.cfg.Rules.Workspace.Image)
 	m, err := policy.ParseMode(at.ModeName())
 	if err != nil {
@@ -71,7 +68,7 @@ func (e *Engine) servers(
 		}
 	}
 	for {
-		var ask []server
+		var ask []offer
 		var asked []session.Asked
 		use, r.unused = nil, slices.Clone(unfit)
 		for _, s := range offers {
@@ -87,17 +84,17 @@ func (e *Engine) servers(
 				asked = append(asked, q.Asked)
 			case unasked:
 				if calls {
-					ask = append(ask, s)
+					ask = append(ask, r.offer(s, nil))
 				}
 			}
 		}
 		switch {
-		case len(ask) > 0 && !r.busyElsewhere():
-			if err := r.askFor(ctx, ask); err != nil {
+		case len(ask) > 0 && !r.busy():
+			if err := r.ask(ctx, ask...); err != nil {
 				return r, nil, nil, err
 			}
 		case len(asked) > 0:
-			settled, waits, err := r.waitFor(ctx, asked)
+			settled, waits, err := r.wait(ctx, asked...)
 			if !settled || err != nil {
 				return r, nil, waits, err
 			}
@@ -118,16 +115,6 @@ func (r *serving) offers(calls bool) (list []server) {
 	}
 	return append(list, proposedLanguageServers(r.cfg.Rules)...)
 }
-
-// standing is where a server stands with the approvers.
-type standing int
-
-const (
-	refused standing = iota // not used; the reason is noted
-	usable
-	waiting // asked about
-	unasked
-)
 
 func (r *serving) leave(what, why string) {
 	r.unused = append(
@@ -153,69 +140,16 @@ func (r *serving) judge(ctx context.Context, s *server) (now standing, q *sessio
 		r.leave(s.title(), why)
 		return refused, nil, nil
 	}
-	digest := r.action(*s, nil).Digest()
-	said, known, err := r.cfg.SetUps.Answers.Answer(ctx, r.set.repo, digest)
-	switch {
-	case err != nil:
-		return refused, nil, err
-	case known && said.Verdict == policy.Approved:
-		s.by = said
-		return usable, nil, nil
-	case known:
-		r.leave(s.title(), refusalWords(said))
-		return refused, nil, nil
+	now, s.by, q, err = r.stands(ctx, r.offer(*s, nil))
+	if now == refused && err == nil {
+		r.leave(s.title(), refusalWords(s.by))
 	}
-	q = r.requestFor(digest)
-	switch {
-	case q == nil:
-		return unasked, nil, nil
-	case q.Approval.IsPending():
-		return waiting, q, nil
-	case !q.Approval.IsApproved():
-		return refused, nil, r.keepRefusal(ctx, s, q)
-	}
-	ok, err := r.confirm(ctx, q)
-	if !ok || err != nil {
-		return unasked, nil, err
-	}
-	s.by = *q.Answer
-	return usable, nil, nil
-}
-
-// requestFor returns the newest request with a digest; nil if it is stale or withdrawn.
-func (r *serving) requestFor(digest string) *session.Request {
-	for _, q := range slices.Backward(r.at.Requests) {
-		if q.OfRepository() && q.Digest == digest { //control:mcp-yes-is-for-the-digest
-			if s := q.Approval.State; s == policy.Stale || s == policy.Withdrawn {
-				return nil
-			}
-			return q
-		}
-	}
-	return nil
-}
-
-// keepRefusal notes that a server is not used. A user's denial holds for all sessions.
-func (r *serving) keepRefusal(ctx context.Context, s *server, q *session.Request) error {
-	if q.Answer == nil {
-		return nil
-	}
-	r.leave(s.title(), refusalWords(*q.Answer))
-	if q.Answer.Verdict == policy.Denied && q.Answer.By != "" {
-		return r.cfg.SetUps.Answers.Keep(ctx, r.set.repo, q.Digest, *q.Answer)
-	}
-	return nil
+	return now, q, err
 }
 
 func refusalWords(said session.Resolved) string {
 	why := strings.TrimPrefix(denialText(said), "The set-up of this repository did not run: ")
 	return strings.TrimSuffix(why, ".")
-}
-
-// busyElsewhere reports whether another request waits, or is approved but unused.
-func (r *serving) busyElsewhere() bool {
-	other := func(a session.Asked) bool { return !a.OfRepository() }
-	return slices.ContainsFunc(r.at.Open(), other) || slices.ContainsFunc(r.at.Granted(), other)
 }
 
 // facts returns all that identifies a server besides its tools.
@@ -234,7 +168,7 @@ func (r *serving) facts(s server) string {
 	//control:mcp-digest
 	return fmt.Sprintf(
 		"%q %q %q %q %q %q %q %q %q",
-		r.set.repo,
+		r.repo,
 		s.name,
 		append([]string{s.Command}, s.Args...),
 		env,
@@ -349,91 +283,37 @@ func quoteWords(words []string) string {
 	return strings.Join(out, " ")
 }
 
-func (r *serving) askFor(ctx context.Context, list []server) error {
-	var events []*session.Event
-	for _, s := range list {
-		events = append(events, r.request(s, nil)...)
-	}
-	return r.record(ctx, events...)
-}
-
-// request returns the events that ask for an approval of a server. Older requests about
-// it become stale.
-func (r *serving) request(s server, list *session.Server) (events []*session.Event) {
+// offer returns the use of a server as it is asked about. list is as for [serving.action].
+func (r *serving) offer(s server, list *session.Server) offer {
 	act := r.action(s, list)
-	a := session.Asked{
-		ID:       r.at.NewAskID(),
-		Kind:     session.AskApproval,
-		Call:     "server-" + act.Digest()[:16],
-		Digest:   act.Digest(),
-		Severity: policy.High.String(),
-		Tool:     s.tool(),
-		Server:   s.name,
-		Display:  act.Display,
-		Reasons:  []string{"it is a program of others, which this repository proposes"},
-	}
+	reasons := []string{"it is a program of others, which this repository proposes"}
 	if list != nil {
-		a.Reasons = append(a.Reasons, "its tools changed since it was approved")
+		reasons = append(reasons, "its tools changed since it was approved")
 	}
-	if t := time.Duration(r.cfg.Rules.Approvals.Deadline); t > 0 {
-		a.Deadline = time.Now().Add(t).UTC()
+	return offer{
+		action:   act,
+		call:     "server-" + act.Digest()[:16],
+		rule:     s.rule(),
+		severity: policy.High,
+		reasons:  reasons,
+		server:   s.name,
+		changed:  "the server has changed",
 	}
-	for _, q := range r.at.Requests {
-		if q.Tool == s.tool() && q.Server == s.name &&
-			(q.Approval.IsPending() || q.Approval.IsApproved()) {
-			events = append(
-				events,
-				session.NewEvent(
-					session.TypeResolved,
-					r.at.Turns,
-					session.Resolved{ID: q.ID, Verdict: policy.Stale, Reason: "the server has changed"},
-				),
-			)
-		}
-	}
-	d := session.Decision{
-		Call:     a.Call,
-		Kind:     policy.Execute,
-		Verdict:  policy.Ask,
-		Severity: a.Severity,
-		Rule:     s.rule(),
-		Reasons:  a.Reasons,
-		Digest:   a.Digest,
-	}
-	return append(
-		events,
-		session.NewEvent(session.TypeDecision, r.at.Turns, d),
-		session.NewEvent(session.TypeAsked, r.at.Turns, a),
-	)
 }
 
-// waitFor presents requests. It reports whether all are settled; otherwise the outcome of
-// the run is to wait.
-func (r *serving) waitFor(
-	ctx context.Context,
-	asked []session.Asked,
-) (settled bool, waits *session.Outcome, err error) {
-	if r.j.Approver != nil {
-		answers, err := r.j.Approver.Approve(ctx, asked)
-		if err != nil {
-			return false, nil, fmt.Errorf("ask for approval: %w", err)
-		}
-		for _, a := range answers {
-			if err := r.record(ctx, session.NewEvent(session.TypeResolved, r.at.Turns, a)); err != nil {
-				return false, nil, err
-			}
-		}
+// used records the use of an approval, if this session has one with the digest.
+func (r *serving) used(ctx context.Context, digest, title string, res session.Result) error {
+	q := r.request(digest)
+	if q == nil || !q.Approval.IsApproved() {
+		return nil
 	}
-	for _, a := range asked {
-		if q := r.at.Request(a.ID); q != nil && q.Approval.IsPending() {
-			out := session.Outcome{Status: session.StatusAwaitingApproval, Files: r.at.Files, Commit: r.at.Published}
-			return false, &out, r.record(
-				ctx,
-				session.NewEvent(session.TypeEnded, r.at.Turns, session.Ended{Outcome: out}),
-			)
-		}
-	}
-	return true, nil, nil
+	res.Call = q.Call
+	started := session.Started{Call: q.Call, Title: title}
+	return r.recordClean(
+		ctx,
+		session.NewEvent(session.TypeStarted, r.at.Turns, started),
+		session.NewEvent(session.TypeResult, r.at.Turns, res),
+	)
 }
 
 // connect returns a hub with the servers of a session. It lists the tools of those that
@@ -530,7 +410,7 @@ func (r *serving) freeze(ctx context.Context, hub *mcp.Hub, use []server) (waits
 	if len(asked) == 0 {
 		return nil, nil
 	}
-	settled, waits, err := r.waitFor(ctx, asked)
+	settled, waits, err := r.wait(ctx, asked...)
 	if settled && err == nil { // answered at once: begin again with the answers
 		waits = &session.Outcome{Status: session.StatusMoved}
 	}
@@ -539,11 +419,10 @@ func (r *serving) freeze(ctx context.Context, hub *mcp.Hub, use []server) (waits
 
 // finish records the start of an approved server, which uses its approval.
 func (r *serving) finish(ctx context.Context, s server, got session.Server) error {
-	q := r.requestFor(r.action(s, nil).Digest())
-	if !s.Proposed || q == nil || !q.Approval.IsApproved() {
+	if !s.Proposed {
 		return nil
 	}
-	res := session.Result{Call: q.Call, OK: got.Down == "", Content: "It did not start: " + got.Down}
+	res := session.Result{OK: got.Down == "", Content: "It did not start: " + got.Down}
 	if res.OK {
 		var names []string
 		for _, t := range got.Tools {
@@ -551,15 +430,7 @@ func (r *serving) finish(ctx context.Context, s server, got session.Server) erro
 		}
 		res.Content = "Its tools are: " + strings.Join(names, ", ") + "."
 	}
-	return r.recordClean(
-		ctx,
-		session.NewEvent(
-			session.TypeStarted,
-			r.at.Turns,
-			session.Started{Call: q.Call, Title: "Start the MCP server " + s.name},
-		),
-		session.NewEvent(session.TypeResult, r.at.Turns, res),
-	)
+	return r.used(ctx, r.action(s, nil).Digest(), "Start the MCP server "+s.name, res)
 }
 
 // samePinned reports whether a proposed server has the tools that were approved. The
@@ -574,7 +445,7 @@ func (r *serving) samePinned(
 		return true, nil, nil
 	}
 	pin := contentID([]byte("tools " + s.key))
-	said, known, err := r.cfg.SetUps.Answers.Answer(ctx, r.set.repo, pin)
+	said, known, err := r.cfg.SetUps.Answers.Answer(ctx, r.repo, pin)
 	if err != nil {
 		return false, nil, err
 	}
@@ -584,68 +455,31 @@ func (r *serving) samePinned(
 	if !known {
 		said = s.by
 		said.Reason, said.Verdict = got.Digest, policy.Approved
-		return true, nil, r.cfg.SetUps.Answers.Keep(ctx, r.set.repo, pin, said)
+		return true, nil, r.cfg.SetUps.Answers.Keep(ctx, r.repo, pin, said)
 	}
-	digest := r.action(s, got).Digest()
-	old, known, err := r.cfg.SetUps.Answers.Answer(ctx, r.set.repo, digest)
-	if err != nil {
-		return false, nil, err
-	}
-	if known {
-		r.leave(s.title(), refusalWords(old))
-		return false, nil, nil
-	}
-	if q = r.requestFor(digest); q == nil {
-		if r.busyElsewhere() {
-			r.leave(s.title(), "its tools changed since it was approved")
-			return false, nil, nil
-		}
-		if err := r.record(ctx, r.request(s, got)...); err != nil {
-			return false, nil, err
-		}
-		return false, r.requestFor(digest), nil
-	}
+	o := r.offer(s, got)
+	now, said, q, err := r.stands(ctx, o)
 	switch {
-	case q.Approval.IsPending():
+	case err != nil:
+		return false, nil, err
+	case now == refused:
+		r.leave(s.title(), refusalWords(said))
+		return false, nil, nil
+	case now == waiting:
 		return false, q, nil
-	case !q.Approval.IsApproved():
-		return false, nil, r.keepRefusal(ctx, &s, q)
+	case now == unasked && r.busy():
+		r.leave(s.title(), "its tools changed since it was approved")
+		return false, nil, nil
+	case now == unasked:
+		err := r.ask(ctx, o)
+		return false, r.request(o.action.Digest()), err
 	}
-	if r.j.Confirm != nil {
-		why, err := r.j.Confirm(ctx, q.Asked, *q.Answer)
-		if err != nil {
-			return false, nil, fmt.Errorf("check approval %s again: %w", q.ID, err)
-		}
-		if why != "" {
-			r.leave(s.title(), why)
-			return false, nil, r.record(
-				ctx,
-				session.NewEvent(
-					session.TypeResolved,
-					r.at.Turns,
-					session.Resolved{ID: q.ID, Verdict: policy.Stale, Reason: why},
-				),
-			)
-		}
-	}
-	said = *q.Answer
 	said.Reason = got.Digest
-	if err := r.cfg.SetUps.Answers.Keep(ctx, r.set.repo, pin, said); err != nil {
+	if err := r.cfg.SetUps.Answers.Keep(ctx, r.repo, pin, said); err != nil {
 		return false, nil, err
 	}
-	return true, nil, r.recordClean(
-		ctx,
-		session.NewEvent(
-			session.TypeStarted,
-			r.at.Turns,
-			session.Started{Call: q.Call, Title: "Start the MCP server " + s.name},
-		),
-		session.NewEvent(
-			session.TypeResult,
-			r.at.Turns,
-			session.Result{Call: q.Call, OK: true, Content: "Its tools are the approved ones."},
-		),
-	)
+	same := session.Result{OK: true, Content: "Its tools are the approved ones."}
+	return true, nil, r.used(ctx, o.action.Digest(), "Start the MCP server "+s.name, same)
 }
 
 // recordClean records events with the words of servers, without secrets.

@@ -60,7 +60,6 @@ type setUp struct {
 	policy.SetUp
 	from     string // file that defines the commands; "" means the configuration
 	proposed string // managers of a proposal by Handrail; "" if the repository defines the set-up
-	repo     string
 	commit   string // commit of the base branch
 	engine   string
 	image    string // image name
@@ -98,7 +97,7 @@ func (e *Engine) layerOf(
 	if e.cfg.SetUps.Layers == nil {
 		return heldLayer{}, nil, nil
 	}
-	r := &settingUp{Engine: e, j: j, at: at}
+	r := &settingUp{asking: e.asking(j, at)}
 	if l, err = r.ofClone(ctx); err != nil || l.dir != "" {
 		return l, nil, err
 	}
@@ -127,7 +126,7 @@ func (e *Engine) layerOf(
 // that is due.
 func (r *settingUp) layer(ctx context.Context) (l heldLayer, waits *session.Outcome, err error) {
 	e, j := r.Engine, r.j
-	r.set, err = e.setUp(ctx, j, r.set)
+	r.set, err = e.setUp(ctx, j, r.repo, r.set)
 	if bad := new(badFileError); errors.As(err, &bad) {
 		return heldLayer{}, nil, r.noteMissing(ctx, "The set-up of this repository did not run: "+bad.Error()+".")
 	}
@@ -164,11 +163,9 @@ func (e *Engine) commands(ctx context.Context, j Job) (lines []string, from stri
 
 // setUp completes the set-up of the repository. All inputs come from the base branch:
 // the author of a pull request must not decide which commands run for others.
-func (e *Engine) setUp(ctx context.Context, j Job, s setUp) (setUp, error) {
+func (e *Engine) setUp(ctx context.Context, j Job, repo string, s setUp) (setUp, error) {
 	s.commit, s.engine = cmp.Or(j.RulesAt, j.Task.Base), e.cfg.Workspace.Name()
 	s.image = cmp.Or(j.image.Name, e.cfg.Rules.Workspace.Image)
-	s.repo, _, _ = strings.Cut(j.Task.Thread, "#")
-	s.repo = cmp.Or(s.repo, j.Task.Clone.Path, j.Name)
 	s.reach = s.Reach(e.cfg.Rules.Workspace.Inside)
 	s.network = networkOf(s.reach)
 	var err error
@@ -189,13 +186,13 @@ func (e *Engine) setUp(ctx context.Context, j Job, s setUp) (setUp, error) {
 		}
 	}
 	facts := []string{
-		"repository " + s.repo,
+		"repository " + repo,
 		"engine " + s.engine,
 		"programs " + is,
 		"network " + s.network,
 		"hidden " + s.hidden.Key,
 	}
-	family := []string{s.repo, s.engine, is, s.hidden.Key}
+	family := []string{repo, s.engine, is, s.hidden.Key}
 	if len(e.cfg.Rules.Workspace.Paths) > 0 {
 		paths := "paths " + pathsKey(e.cfg.Rules.Workspace)
 		facts, family = append(facts, paths), append(family, paths)
@@ -261,50 +258,35 @@ func (s setUp) words() string { return untrusted.EscapeLine(strings.Join(s.Comma
 
 // settingUp is a set-up at the start of a run.
 type settingUp struct {
-	*Engine
-	j   Job
-	at  *session.State
+	*asking
 	set setUp
 }
 
 // approvedLayer returns the digest of the layer approved in this session or before, or "". If
 // it asks for approval, waits is the outcome of the run.
 func (r *settingUp) approvedLayer(ctx context.Context) (digest string, waits *session.Outcome, err error) {
-	digest = r.set.action.Digest()
-	said, known, err := r.cfg.SetUps.Answers.Answer(ctx, r.set.repo, digest)
-	if err == nil && !known && r.set.standing != "" {
-		said, known, err = r.cfg.SetUps.Answers.Answer(ctx, r.set.repo, r.set.standing)
-		known = known && said.Verdict == policy.Approved
+	if d := r.set.decision; d.Verdict == policy.Deny {
+		why := "The set-up of this repository did not run: the rules forbid it (" + d.Rule + ")."
+		return "", nil, r.noteMissing(ctx, why)
 	}
-	switch {
-	case err != nil:
-		return "", nil, err
-	case known && said.Verdict == policy.Approved:
-		return digest, nil, nil
-	case known:
-		return "", nil, r.noteMissing(ctx, denialText(said)) //control:setup-denial-holds
-	case r.set.decision.Verdict == policy.Deny:
-		return "", nil, r.noteMissing(
-			ctx,
-			"The set-up of this repository did not run: the rules forbid it ("+r.set.decision.Rule+").",
-		)
-	}
+	o := r.offer()
+	digest = o.action.Digest()
 	for {
-		q := r.request(digest)
+		now, said, q, err := r.stands(ctx, o)
+		if err != nil {
+			return "", nil, err
+		}
 		switch {
-		case q == nil && (r.busy() || !r.needs()): // approvals given on the previous layer are used first
+		case now == usable:
+			return digest, nil, nil
+		case now == refused:
+			return "", nil, r.noteMissing(ctx, denialText(said))
+		case now == waiting:
+			_, waits, err = r.wait(ctx, q.Asked)
+		case r.busy() || !r.needs(): // approvals given on the previous layer are used first
 			return r.last(), nil, nil
-		case q == nil:
-			err = r.ask(ctx)
-		case q.Approval.IsPending():
-			waits, err = r.wait(ctx, q)
-		case q.Approval.IsApproved():
-			var ok bool
-			if ok, err = r.confirm(ctx, q); ok && err == nil {
-				return digest, nil, nil
-			}
 		default:
-			return "", nil, r.refused(ctx, q)
+			err = r.ask(ctx, o)
 		}
 		if waits != nil || err != nil {
 			return "", waits, err
@@ -322,19 +304,6 @@ func (r *settingUp) last() string {
 	return ""
 }
 
-// request returns the newest request for this set-up, nil if stale or withdrawn.
-func (r *settingUp) request(digest string) *session.Request {
-	for _, q := range slices.Backward(r.at.Requests) {
-		if q.Tool == session.SetUpTool && q.Digest == digest { //control:setup-yes-is-for-the-key
-			if s := q.Approval.State; s == policy.Stale || s == policy.Withdrawn {
-				return nil
-			}
-			return q
-		}
-	}
-	return nil
-}
-
 // needs reports whether the mode of the work can run arbitrary commands. Other modes do
 // not wait for a set-up; they use a layer that was approved before.
 func (r *settingUp) needs() bool {
@@ -342,120 +311,35 @@ func (r *settingUp) needs() bool {
 	return err == nil && m.Allows(policy.Delete)
 }
 
-// busy reports whether another request awaits an answer, or is approved but unused.
-func (r *settingUp) busy() bool {
-	other := func(a session.Asked) bool { return a.Tool != session.SetUpTool }
-	return slices.ContainsFunc(r.at.Open(), other) || slices.ContainsFunc(r.at.Granted(), other)
-}
-
-func (r *settingUp) ask(ctx context.Context) error {
+// offer returns the set-up as it is asked about.
+func (r *settingUp) offer() offer {
 	d := r.set.decision
-	a := session.Asked{
-		ID: r.at.NewAskID(), Kind: session.AskApproval, Call: r.set.call, Digest: r.set.action.Digest(),
-		Severity: d.Severity.String(), Tool: session.SetUpTool, Display: r.set.action.Display,
-	}
+	var reasons []string
 	switch r.set.Network {
 	case "none":
 	case "allowlist":
-		a.Reasons = append(a.Reasons, "it reaches hosts of the network")
+		reasons = append(reasons, "it reaches hosts of the network")
 	default:
-		a.Reasons = append(a.Reasons, "it reaches the network")
+		reasons = append(reasons, "it reaches the network")
 	}
 	if r.set.proposed != "" {
-		a.Reasons = append(a.Reasons, "the repository lists packages of "+r.set.proposed+", and workspaces have no network to install them later")
+		reasons = append(reasons, "the repository lists packages of "+r.set.proposed+", and workspaces have no network to install them later")
 	}
-	a.Reasons = append(a.Reasons, "its result is in the workspaces of all later sessions")
+	reasons = append(reasons, "its result is in the workspaces of all later sessions")
 	for _, x := range d.Reasons {
 		if x.Rule != d.Rule || d.Verdict == policy.Ask {
-			a.Reasons = append(a.Reasons, x.Text)
+			reasons = append(reasons, x.Text)
 		}
 	}
-	if t := time.Duration(r.cfg.Rules.Approvals.Deadline); t > 0 {
-		a.Deadline = time.Now().Add(t).UTC()
+	return offer{
+		action:   r.set.action,
+		call:     r.set.call,
+		rule:     "setup",
+		severity: d.Severity,
+		reasons:  reasons,
+		standing: r.set.standing,
+		changed:  "the set-up has changed",
 	}
-	var events []*session.Event
-	for _, q := range r.at.Requests { // their set-up is obsolete
-		if q.Tool == session.SetUpTool && (q.Approval.IsPending() || q.Approval.IsApproved()) {
-			events = append(
-				events,
-				session.NewEvent(
-					session.TypeResolved,
-					r.at.Turns,
-					session.Resolved{ID: q.ID, Verdict: policy.Stale, Reason: "the set-up has changed"},
-				),
-			)
-		}
-	}
-	decision := session.Decision{
-		Call:     r.set.call,
-		Kind:     policy.Execute,
-		Verdict:  policy.Ask,
-		Severity: a.Severity,
-		Rule:     "setup",
-		Reasons:  a.Reasons,
-		Digest:   a.Digest,
-	}
-	return r.record(
-		ctx,
-		append(
-			events,
-			session.NewEvent(session.TypeDecision, r.at.Turns, decision),
-			session.NewEvent(session.TypeAsked, r.at.Turns, a),
-		)...)
-}
-
-// wait requests the approval. It returns an outcome if the answer is to come later.
-func (r *settingUp) wait(ctx context.Context, q *session.Request) (*session.Outcome, error) {
-	if r.j.Approver != nil {
-		answers, err := r.j.Approver.Approve(ctx, []session.Asked{q.Asked})
-		if err != nil {
-			return nil, fmt.Errorf("ask for approval: %w", err)
-		}
-		for _, a := range answers {
-			if err := r.record(ctx, session.NewEvent(session.TypeResolved, r.at.Turns, a)); err != nil {
-				return nil, err
-			}
-		}
-	}
-	if !q.Approval.IsPending() {
-		return nil, nil
-	}
-	out := session.Outcome{Status: session.StatusAwaitingApproval, Files: r.at.Files, Commit: r.at.Published}
-	return &out, r.record(ctx, session.NewEvent(session.TypeEnded, r.at.Turns, session.Ended{Outcome: out}))
-}
-
-// confirm reports whether an approval is still valid, and stores it if so.
-func (r *settingUp) confirm(ctx context.Context, q *session.Request) (bool, error) {
-	if r.j.Confirm != nil {
-		why, err := r.j.Confirm(ctx, q.Asked, *q.Answer) //control:setup-checked-again
-		if err != nil {
-			return false, fmt.Errorf("check approval %s again: %w", q.ID, err)
-		}
-		if why != "" {
-			return false, r.record(
-				ctx,
-				session.NewEvent(session.TypeResolved, r.at.Turns, session.Resolved{ID: q.ID, Verdict: policy.Stale, Reason: why}),
-			)
-		}
-	}
-	err := r.cfg.SetUps.Answers.Keep(ctx, r.set.repo, q.Digest, *q.Answer)
-	if r.set.standing != "" && err == nil {
-		err = r.cfg.SetUps.Answers.Keep(ctx, r.set.repo, r.set.standing, *q.Answer)
-	}
-	return true, err
-}
-
-// refused notes that the set-up does not run. It stores a user's denial.
-func (r *settingUp) refused(ctx context.Context, q *session.Request) error {
-	if q.Answer == nil {
-		return nil
-	}
-	if q.Answer.Verdict == policy.Denied && q.Answer.By != "" {
-		if err := r.cfg.SetUps.Answers.Keep(ctx, r.set.repo, q.Digest, *q.Answer); err != nil {
-			return err
-		}
-	}
-	return r.noteMissing(ctx, denialText(*q.Answer))
 }
 
 func denialText(said session.Resolved) string {
@@ -480,26 +364,4 @@ func (r *settingUp) noteMissing(ctx context.Context, why string) error {
 			Text: why + "\nDependencies may be missing: do what can be done without them, and say what could not be tried.",
 		},
 	)
-}
-
-// tell adds a note for the model and users, unless it repeats the last one of its kind.
-func (r *settingUp) tell(ctx context.Context, n session.Note) error {
-	n.Kind = cmp.Or(n.Kind, session.NoteSetUp)
-	for _, m := range slices.Backward(r.at.Timeline) {
-		if old, ok := m.(*session.Note); ok && old.Kind == n.Kind {
-			if old.Text == n.Text && old.Layer == n.Layer {
-				return nil
-			}
-			break
-		}
-	}
-	return r.record(ctx, session.NewEvent(session.TypeNote, r.at.Turns, n))
-}
-
-// record appends events to the log. It opens the session if the log is empty.
-func (r *settingUp) record(ctx context.Context, events ...*session.Event) error {
-	if r.at.Seq == 0 {
-		events = append([]*session.Event{session.NewEvent(session.TypeOpened, 0, session.Opened{Task: r.j.Task})}, events...)
-	}
-	return record(ctx, r.j, r.at, events)
 }

@@ -22,7 +22,7 @@ type policyExplainCmd struct {
 // policyFlags choose the configuration and the mode of a decision.
 type policyFlags struct {
 	ConfigFile string `name:"config" type:"path" help:"Configuration of a repository, such as .github/agent.yml; the built-in defaults otherwise."`
-	Mode       string `default:"code" help:"Mode whose rules apply: code, architect, ask, debug, explore, plan, review or security."`
+	Mode       string `default:"code" help:"Mode whose rules apply: code, architect, ask, debug, explore, plan, review, security or triage."`
 	JSON       bool   `name:"json" help:"Print one JSON object."`
 	Full       bool   `help:"With --json: print the rule that decided, all reasons and the digest, for commands and paths alike."`
 	Stdin      bool   `help:"Read one JSON object a line from standard input, and answer a line each."`

@@ -44,7 +44,7 @@ type localFlags struct {
 
 // beginFlags are the flags of a new session.
 type beginFlags struct {
-	Mode           string `help:"code, architect, ask, debug, explore, plan, review or security."`
+	Mode           string `help:"code, architect, ask, debug, explore, plan, review, security or triage."`
 	Branch         string `help:"Branch for the result; one that .github/agent.yml names, or agent/run-<slug>, otherwise."`
 	IncludeChanges bool   `help:"Begin with the files as they are, and not with the last commit."`
 }

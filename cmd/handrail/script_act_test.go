@@ -86,7 +86,8 @@ func needsAct(t *testing.T, mode actMode) *actRunner {
 	a := &actRunner{mode: mode, action: t.TempDir(), tree: t.TempDir()}
 	text := document(t, "action.yml")
 	for from, to := range map[string]string{
-		"default: source": "default: v0.0.1", "default: https://github.com/handrail-bot/handrail/releases/download": "default: " + web.URL,
+		"is that build.\n    default: auto":    "is that build.\n    default: v0.0.1",
+		"action's own repository otherwise.\n": "action's own repository otherwise.\n    default: " + web.URL + "\n",
 	} {
 		if strings.Count(text, from) != 1 {
 			t.Fatalf("action.yml has %q %d times", from, strings.Count(text, from))
