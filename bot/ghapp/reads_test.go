@@ -527,7 +527,7 @@ func TestSearchIssues(t *testing.T) {
 	if got := find("nothing", "Breaks", "fix"); !slices.Equal(got, own) {
 		t.Errorf("found %v, want %v", got, own)
 	}
-	if got := find("x)", "repo:acme/other", "breaks\"", "OR", "not", ""); got != nil {
+	if got := find("x)", "is:issue breaks", "OR", "not", ""); got != nil {
 		t.Errorf("words that are none find %v", got)
 	}
 	long := strings.Repeat("breaks", 30)
