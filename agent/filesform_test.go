@@ -371,7 +371,7 @@ func TestTheSameAgain(t *testing.T) {
 // asked for.
 func TestThoughtBeforeTheFile(t *testing.T) {
 	const old, good = "one\ncount is two\n", "one\ncount is three\n"
-	first := fmt.Sprintf("\n- {text: %[1]q}\n- {text: %[1]q}\n", "a.txt\n```\n"+old+"```\n")
+	first := fmt.Sprintf("\n- {text: %[1]q}\n- {text: %[1]q}\n- {text: %[1]q}\n", "a.txt\n```\n"+old+"```\n")
 	asked := "when: {user_contains: [\"nothing changed. The tests fail now.\", \"FAIL: a.txt is not good\", \"First say in one sentence\"]}"
 	for _, script := range []string{
 		first + fmt.Sprintf("- {%s, text: %q}\n- {when: {user_contains: [\"Now make this change.\"], contains: [\"Line 2 is too small\"]}, text: %q}\n",

@@ -213,11 +213,14 @@ const askFiles = "Write the path of the file on a line of its own, and below it 
 // thinkFirst asks for the idea before the file: otherwise small models copy the old file.
 const thinkFirst = "First say in one sentence which line has to change, and how."
 
+// maxSame is the maximum number of times that the same request is sent again.
+const maxSame = 2
+
 // unchangedFile answers a model that wrote the old text of a file. At first it is asked the same
 // again, at the highest temperature: a copy in view, and words about it, make the next copy more
 // likely. After that the failing tests, if there are any, show the task better.
 func (f *finisher) unchangedFile(ctx context.Context) (*session.Outcome, error) {
-	if f.claims.same == 0 { //control:same-again
+	if f.claims.same < maxSame { //control:same-again
 		return nil, f.retry(ctx, "")
 	}
 	why := "The file that you wrote is the one that is there: nothing changed. "
