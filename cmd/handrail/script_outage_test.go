@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"testing"
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -48,9 +49,11 @@ type front struct {
 	stalled, release, served func(context.Context) error // of a model, see [llmtest.Server]
 }
 
-func newFront(ts *testscript.TestScript, addr string, h http.Handler) *front {
-	f := &front{handler: h, addr: addr}
-	ts.Check(f.up())
+func newFront(t *testing.T, ts *testscript.TestScript, h http.Handler) *front {
+	f := &front{handler: h, addr: steadyAddress(t)}
+	for f.up() != nil { // another program took the port meanwhile
+		f.addr = steadyAddress(t)
+	}
 	ts.Defer(f.down)
 	return f
 }

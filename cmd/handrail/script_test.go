@@ -113,7 +113,7 @@ func scriptModel(t *testing.T) func(*testscript.TestScript, bool, []string) {
 		ts.Check(harmless(script))
 		s, err := llmtest.Start(script, llmcheck.Dialect)
 		ts.Check(err)
-		at := newFront(ts, steadyAddress(t), s.Handler())
+		at := newFront(t, ts, s.Handler())
 		if st, ok := ts.Value(stageKey{}).(*stage); ok {
 			st.model, at.stalled, at.release, at.served = at, s.WaitStalled, s.Release, s.WaitServed
 		}
