@@ -37,7 +37,7 @@ func start(t testing.TB, program string) *Collector {
 		t.Fatal(err)
 	}
 	at := l.Addr().String()
-	l.Close()
+	_ = l.Close()
 	dir := t.TempDir()
 	config, written := filepath.Join(dir, "collector.yml"), filepath.Join(dir, "traces.json")
 	if err := os.WriteFile(config, fmt.Appendf(nil, settings, at, written), 0o600); err != nil {
