@@ -18,12 +18,13 @@ const (
 	longestPause = 30 * time.Second
 )
 
-// Patient calls read until it succeeds or most has passed, while GitHub is unavailable or
-// busy: no other run would take up the event. It writes the reason for each wait to w.
-func Patient[T any](ctx context.Context, w io.Writer, most time.Duration, read func() (T, error)) (out T, err error) {
+// Patient calls do until it succeeds or most has passed, while GitHub is unavailable or
+// busy: no other run would take up the event. do may write if it looks first for an earlier write
+// whose answer was lost. Patient writes the reason for each wait to w.
+func Patient[T any](ctx context.Context, w io.Writer, most time.Duration, do func() (T, error)) (out T, err error) {
 	ends := time.Now().Add(most)
 	for pause := firstPause; ; pause = min(2*pause, longestPause) {
-		out, err = read()
+		out, err = do()
 		wait, passes := isTemporary(err)
 		if wait = max(wait, pause); !passes || time.Now().Add(wait).After(ends) { //control:outages-are-waited-for
 			return out, err
@@ -45,5 +46,5 @@ func isTemporary(err error) (wait time.Duration, ok bool) {
 	}
 	busy := e.Status == 0 || e.Status == http.StatusTooManyRequests || e.Status >= http.StatusInternalServerError ||
 		e.RetryAfter > 0
-	return e.RetryAfter, e.Kind == ghapp.Temporary && busy
+	return e.RetryAfter, busy && (e.Kind == ghapp.Temporary || e.Kind == ghapp.Unknown) //control:lost-answers-are-waited-for
 }

@@ -28,6 +28,7 @@ func TestPatient(t *testing.T) {
 		"busy":               {&ghapp.Error{Kind: ghapp.Temporary, Status: 429, RetryAfter: time.Minute}, 1, time.Minute, 2},
 		"busy for an hour":   {&ghapp.Error{Kind: ghapp.Temporary, Status: 403, RetryAfter: time.Hour}, 1, 0, 1},
 		"broken":             {fmt.Errorf("read: %w", &ghapp.Error{Kind: ghapp.Temporary, Status: 502}), 1, 2 * time.Second, 2},
+		"its answer is lost": {fmt.Errorf("create: %w", &ghapp.Error{Kind: ghapp.Unknown}), 1, 2 * time.Second, 2},
 		"a wrong token":      {&ghapp.Error{Kind: ghapp.Temporary, Status: 401}, 9, 0, 1},
 		"a wrong token, git": {gitops.ErrAuth, 9, 0, 1},
 		"not there":          {&ghapp.Error{Status: 404}, 9, 0, 1},

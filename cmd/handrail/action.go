@@ -242,10 +242,13 @@ func (a *actor) has(ctx context.Context, at thread.Ref, id string) (bool, error)
 // the runner. If the run ends before that, the session waits for the next run.
 func (a *actor) deliver(ctx context.Context, w *console, d *store.Delivery) error {
 	seen := action.Witness{App: a.app, Client: a.Client, Kept: a.redactedStore, Read: a.state.Refresh}
-	if err := seen.SetBack(ctx, a.at); err != nil {
-		return err
-	}
-	if _, err := a.redactedStore.Deliveries.Put(ctx, d); err != nil {
+	_, err := action.Patient(ctx, w.raw, actionWait, func() ([]bool, error) {
+		if err := seen.SetBack(ctx, a.at); err != nil {
+			return nil, err
+		}
+		return a.redactedStore.Deliveries.Put(ctx, d)
+	})
+	if err != nil {
 		return err
 	}
 	if err := a.queue.Start(ctx); err != nil {
@@ -258,7 +261,7 @@ func (a *actor) deliver(ctx context.Context, w *console, d *store.Delivery) erro
 	while, stop := context.WithCancel(ctx)
 	var beside sync.WaitGroup
 	beside.Go(func() { written.Follow(while) })
-	err := errors.Join(a.bot.Reconcile(ctx), a.state.UntilIdle(ctx, all))
+	err = errors.Join(a.bot.Reconcile(ctx), a.state.UntilIdle(ctx, all))
 	stop()
 	beside.Wait()
 	err = errors.Join(err, a.state.UntilIdle(ctx, all)) // for comments found at the last moment

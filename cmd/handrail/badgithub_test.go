@@ -33,6 +33,8 @@ var (
 var badSample = map[string][]string{
 	"serve_stop":   {"empty", "lacking"},
 	"serve_called": {"null", "garbled", "cut"},
+
+	"serve_action_clock": {"lacking"},
 }
 
 // line is GitHub's side of a bad line.

@@ -227,6 +227,7 @@ var controlsOfBot = []control{
 	{"open-threads-are-kept", "false", "./cmd/handrail", "TestScripts/serve_action_sweep"},
 	{"failed-is-an-output", "true", "./cmd/action", "TestEnded"},
 	{"outages-are-waited-for", "true", "./cmd/action", "TestPatient"},
+	{"lost-answers-are-waited-for", "value e.RetryAfter, busy && e.Kind == ghapp.Temporary", "./cmd/action", "TestPatient"},
 	{"put-off-is-waited-for", "drop", "./bot/store/threadref", "TestUntilIdle"},
 	{"holder-is-not-gone", "false", "./bot/store/threadref", "TestUntilIdle"},
 	{"yes-is-used-up", "drop", "./bot/store/threadref", "TestYesIsUsedUp"},

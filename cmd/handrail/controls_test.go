@@ -161,7 +161,6 @@ var controls = slices.Concat(controlsOfAgent, controlsOfBot, controlsOfReview, c
 	{"caches-of-the-family", "without 2", "./agent/layer", "TestNewest"},
 	{"layer-in-use", "false", "./agent/layer", "TestSweep"},
 	{"caches-of-one-session", "value append(ms, bind(l.Cache, workspace.CacheUpperInside, true), bind(l.CacheBase, workspace.CacheInside, false))", "./agent/workspace/docker", "TestConformance/overlay/caches"},
-	{"caches-of-one-session-in-bwrap", `value "/../../.." + s.spec.Layer + "/cache"`, "./cmd/handrail", "TestScripts/run_warm_servers"},
 	{"layer-is-copied", "value os.Link(from, to)", "./agent/workspace/bwrap", "TestConformance/copy/caches"},
 	{"caches-are-no-links", "value err != nil && info == nil", "./agent/layer", "TestBegin$"},
 	{"caches-stop-nothing", "false", "./agent/layer", "TestBeginWithWhatIsTooDeep"},

@@ -298,7 +298,7 @@ func (s stage) sandbox(at string) []string {
 // cache returns the path of the caches on the stage.
 func (s stage) cache() string {
 	if s.layers.CacheBase != "" {
-		return "/cache" //control:caches-of-one-session-in-bwrap
+		return "/cache"
 	}
 	return "/state/cache"
 }
