@@ -359,7 +359,7 @@ func TestTheSameAgain(t *testing.T) {
 	b.must(session.StatusDone)
 	r := b.model.Requests()
 	if len(r) != 2 || r[1].Temperature == nil || *r[1].Temperature != 1 {
-		t.Fatalf("%d requests, temperature %v", len(r), *r[1].Temperature)
+		t.Fatalf("%d requests, want a second one at temperature 1", len(r))
 	}
 	if diff := cmp.Diff(r[0].Messages, r[1].Messages); diff != "" {
 		t.Errorf("the second request is another:\n%s", diff)

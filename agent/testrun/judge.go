@@ -18,8 +18,8 @@ const (
 // escapes matches the colors and cursor movements of terminals.
 var escapes = pattern.Lazy(`\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)`)
 
-// level matches the beginning of each line of sbt, Maven and Ant, and of what turbo, pnpm and
-// docker compose print for several projects.
+// level matches the beginning of each line of sbt, Maven and Ant, and of the lines that turbo,
+// pnpm and docker compose print for several projects.
 var level = pattern.Lazy(`^(?:\[(?:info|warn|error|success|INFO|WARN|WARNING|ERROR)\] ?` +
 	`|\s+\[(?:junit|junitlauncher|testng|exec|java)\] ?|[@\w./-]+[: ]test[\w:-]*: |[\w.-]+-\d+ +\| )`)
 

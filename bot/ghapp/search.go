@@ -30,8 +30,7 @@ func (c *Client) SearchIssues(ctx context.Context, words []string) ([]Issue, err
 	query := fmt.Sprintf("repo:%s/%s is:issue (%s)", c.owner, c.repo, strings.Join(terms, " OR "))
 	// A client of its own: go-github counts searches on an Enterprise Server as other calls, and
 	// would make none of these until the limit of searches begins anew.
-	gh := github.NewClient(c.gh.Client()) //control:searches-count-apart
-	gh.BaseURL, gh.UserAgent = c.gh.BaseURL, c.gh.UserAgent
+	gh := c.app.rest(c.gh.Client().Transport) //control:searches-count-apart
 	found, resp, err := gh.Search.Issues(ctx, query, &github.SearchOptions{
 		ListOptions: github.ListOptions{PerPage: maxSearchResults},
 	})

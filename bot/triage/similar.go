@@ -19,30 +19,52 @@ const (
 	titleCount = 3     // a word of a title counts as much as so many of a text
 )
 
+// compared are the newest issues of a repository with their words.
+type compared struct {
+	issues []reads.Issue
+	bags   []map[string]float64 // of each issue
+	in     map[string]int       // number of the issues that have a word
+}
+
+func compare(newest []reads.Issue) compared {
+	c := compared{issues: newest, in: map[string]int{}}
+	for _, is := range newest {
+		words := bag(is.Title, is.Body)
+		c.bags = append(c.bags, words)
+		for word := range words {
+			c.in[word]++
+		}
+	}
+	return c
+}
+
+// weight returns the weight of a word: the more the fewer of the newest issues have it.
+func (c compared) weight(word string) float64 {
+	return math.Log(float64(len(c.issues)+2) / float64(c.in[word]+1))
+}
+
 // similar returns the issues whose words are most like those of an issue, best first, at
-// most [maxSame]. A word counts the more the fewer of the newest issues have it; found are
-// those of a search among all.
-func similar(is ghapp.Issue, newest, found []reads.Issue) []reads.Issue {
-	weight := weigh(newest)
-	others := slices.Clone(newest)
+// most [maxSame], of the newest and of those that a search found.
+func (c compared) similar(is ghapp.Issue, found []reads.Issue) []reads.Issue {
+	others, bags := slices.Clip(c.issues), slices.Clip(c.bags)
 	for _, f := range found {
 		if !slices.ContainsFunc(others, func(o reads.Issue) bool { return o.Number == f.Number }) {
-			others = append(others, f)
+			others, bags = append(others, f), append(bags, bag(f.Title, f.Body))
 		}
 	}
 	mine, all := bag(is.Title, is.Body), 0.0
 	for word, count := range bag(is.Title, "") {
-		all += count * weight(word)
+		all += count * c.weight(word)
 	}
 	type scored struct {
 		of    reads.Issue
 		score float64
 	}
 	var list []scored
-	for _, o := range others {
+	for i, o := range others {
 		score := 0.0
-		for word, count := range bag(o.Title, o.Body) {
-			score += min(count, mine[word]) * weight(word)
+		for word, count := range bags[i] {
+			score += min(count, mine[word]) * c.weight(word)
 		}
 		if o.Number != is.Ref.Number && all > 0 && score >= minShared*all {
 			list = append(list, scored{o, score})
@@ -56,21 +78,9 @@ func similar(is ghapp.Issue, newest, found []reads.Issue) []reads.Issue {
 	return out
 }
 
-// weigh returns the weight of words, by their number among issues.
-func weigh(issues []reads.Issue) func(word string) float64 {
-	in := map[string]int{}
-	for _, is := range issues {
-		for word := range bag(is.Title, is.Body) {
-			in[word]++
-		}
-	}
-	return func(word string) float64 { return math.Log(float64(len(issues)+2) / float64(in[word]+1)) }
-}
-
 // rarest returns the words of an issue to search for: those of its title, the rarest among
 // the newest issues first, and then those of its text.
-func rarest(is ghapp.Issue, newest []reads.Issue) []string {
-	weight := weigh(newest)
+func (c compared) rarest(is ghapp.Issue) []string {
 	var out []string
 	for _, text := range []string{is.Title, head(is.Body)} {
 		var list []string
@@ -79,7 +89,7 @@ func rarest(is ghapp.Issue, newest []reads.Issue) []string {
 				list = append(list, word)
 			}
 		}
-		slices.SortStableFunc(list, func(a, b string) int { return cmp.Compare(weight(stem(b)), weight(stem(a))) })
+		slices.SortStableFunc(list, func(a, b string) int { return cmp.Compare(c.weight(stem(b)), c.weight(stem(a))) })
 		out = append(out, list...)
 	}
 	return out

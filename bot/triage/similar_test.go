@@ -28,16 +28,16 @@ func TestSimilar(t *testing.T) {
 		others = append(others, reads.Issue{Number: 10 + n, Title: fmt.Sprintf("The app should support format %d", n)})
 	}
 	var got []int
-	for _, o := range similar(is, others, nil) {
+	for _, o := range compare(others).similar(is, nil) {
 		got = append(got, o.Number)
 	}
 	if !slices.Equal(got, []int{2}) {
 		t.Errorf("similar are %v", got)
 	}
-	if list := similar(ghapp.Issue{}, others, nil); len(list) > 0 {
+	if list := compare(others).similar(ghapp.Issue{}, nil); len(list) > 0 {
 		t.Errorf("to an issue without words: %v", list)
 	}
-	if list := similar(is, nil, nil); len(list) > 0 {
+	if list := compare(nil).similar(is, nil); len(list) > 0 {
 		t.Errorf("in an empty repository: %v", list)
 	}
 }
@@ -51,12 +51,12 @@ func TestSearched(t *testing.T) {
 		newest = append(newest, reads.Issue{Number: 10 + n, Title: fmt.Sprintf("The app reads config %d", n)})
 	}
 	old := reads.Issue{Number: 2, Title: "Crash with an empty configuration"}
-	got := similar(is, append(newest, old), []reads.Issue{old, {Number: 3, Title: "Translate the help"}, {Number: 4, Title: "Empty app crashes"}})
+	got := compare(append(newest, old)).similar(is, []reads.Issue{old, {Number: 3, Title: "Translate the help"}, {Number: 4, Title: "Empty app crashes"}})
 	if len(got) != 2 || got[0].Number+got[1].Number != 6 {
 		t.Errorf("similar are %v", got)
 	}
 	want := []string{"crashes", "empty", "app", "config", "nil", "pointer", "parseconfig"}
-	if words := rarest(is, newest); !slices.Equal(words, want) {
+	if words := compare(newest).rarest(is); !slices.Equal(words, want) {
 		t.Errorf("words to search for are %v, want %v", words, want)
 	}
 }

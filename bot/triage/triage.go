@@ -54,7 +54,8 @@ func Items(ctx context.Context, c *ghapp.Client, is ghapp.Issue, may func(label 
 		return nil, err
 	}
 	among := "Issues"
-	found, err := search(ctx, c, rarest(is, newest))
+	all := compare(newest)
+	found, err := search(ctx, c, all.rarest(is))
 	switch {
 	case ghapp.KindOf(err) == ghapp.Temporary:
 		return nil, err
@@ -62,7 +63,7 @@ func Items(ctx context.Context, c *ghapp.Client, is ghapp.Issue, may func(label 
 		among = fmt.Sprintf("GitHub refuses a search. Of the %d issues with the newest activity, those", len(newest)) //control:refused-search-is-told
 	}
 	var same strings.Builder
-	for _, o := range similar(is, newest, found) {
+	for _, o := range all.similar(is, found) {
 		fmt.Fprintf(&same, "- #%d, %s: %s\n", o.Number, o.State, shown(o.Title))
 	}
 	add(among+" with similar words, which may report the same or not: read one with the tool github before you name it",

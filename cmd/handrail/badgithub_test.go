@@ -130,7 +130,7 @@ func onGitHub(t *testing.T) (out []string) {
 }
 
 // badGitHubs tells each story once with each kind of broken answer on each of its routes. It
-// goes on where an earlier one with the same file of what passed was ended.
+// goes on behind an earlier run with the same file of passed cases.
 func badGitHubs(t *testing.T) {
 	t.Helper()
 	stories, passed := onGitHub(t), readPassed(t)
@@ -168,8 +168,8 @@ func badGitHubs(t *testing.T) {
 	}
 }
 
-// passedCases is what passed already. A line of its file is a case, or a story with the routes
-// that it uses, separated by tabs.
+// passedCases are the cases that passed already. A line of its file is a case, or a story with
+// its routes, separated by tabs.
 type passedCases struct {
 	mu     sync.Mutex
 	file   *os.File // nil keeps nothing
@@ -213,9 +213,9 @@ func (p *passedCases) note(t *testing.T, parts ...string) {
 	}
 }
 
-// TestWhatPassedIsNotToldAgain: a long form that was ended goes on behind what passed, and a
-// line that was cut off does not count.
-func TestWhatPassedIsNotToldAgain(t *testing.T) {
+// TestPassedCasesAreNotToldAgain: a long form that was ended goes on behind the passed cases,
+// and a line that was cut off does not count.
+func TestPassedCasesAreNotToldAgain(t *testing.T) {
 	before := *badDone
 	defer func() { *badDone = before }()
 	*badDone = filepath.Join(t.TempDir(), "done")

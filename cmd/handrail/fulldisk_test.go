@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,13 +14,10 @@ import (
 	"time"
 )
 
-// The disk that has the mirrors fills up while a session works: it waits, and
-// goes on when there is room.
-func TestFullDiskUnderASession(t *testing.T) {
-	s := newStory(t, greeting, askMore)
-	s.stop()
-	dir := filepath.Join(s.cfg.Data, "mirrors")
-	if out, err := exec.CommandContext(t.Context(), "mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", dir).CombinedOutput(); err != nil {
+// smallDisk mounts a disk of a size at a directory.
+func smallDisk(t *testing.T, dir, size string) {
+	t.Helper()
+	if out, err := exec.CommandContext(t.Context(), "mount", "-t", "tmpfs", "-o", "size="+size, "tmpfs", dir).CombinedOutput(); err != nil {
 		missing(t, "tmpfs", "a small disk, and the right to mount it: %v: %s", err, out)
 	}
 	t.Cleanup(func() {
@@ -27,6 +25,30 @@ func TestFullDiskUnderASession(t *testing.T) {
 			t.Errorf("unmount: %v", err)
 		}
 	})
+}
+
+// TestTakeServerOnAFullDisk: the earlier server stays, and nothing is left of the new one.
+func TestTakeServerOnAFullDisk(t *testing.T) {
+	into := t.TempDir()
+	smallDisk(t, into, "64k")
+	state, _ := madeServer(t, "first")
+	if err := takeServer(t.Context(), state, into, installed); err != nil {
+		t.Fatal(err)
+	}
+	state, _ = madeServer(t, strings.Repeat("x", 1<<20))
+	if err := takeServer(t.Context(), state, into, installed); !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("the error is %v", err)
+	}
+	leftIn(t, into, "first")
+}
+
+// The disk that has the mirrors fills up while a session works: it waits, and
+// goes on when there is room.
+func TestFullDiskUnderASession(t *testing.T) {
+	s := newStory(t, greeting, askMore)
+	s.stop()
+	dir := filepath.Join(s.cfg.Data, "mirrors")
+	smallDisk(t, dir, "2m")
 	fast := func(o *serverOptions) { o.again, o.sweep = 10*time.Millisecond, 20*time.Millisecond }
 	s.restart(fast)
 	t.Cleanup(s.stop) // before the disk goes

@@ -128,28 +128,6 @@ func TestTakeServersAtOnce(t *testing.T) {
 	leftIn(t, into, "whole")
 }
 
-// TestTakeServerOnAFullDisk: the earlier server stays, and nothing is left of the new one.
-func TestTakeServerOnAFullDisk(t *testing.T) {
-	into := t.TempDir()
-	if out, err := exec.CommandContext(t.Context(), "mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", into).CombinedOutput(); err != nil {
-		t.Skipf("mount a small disk: %v: %s", err, out)
-	}
-	defer func() {
-		if err := exec.Command("umount", into).Run(); err != nil { //nolint:noctx // also after the test's end
-			t.Error(err)
-		}
-	}()
-	state, _ := madeServer(t, "first")
-	if err := takeServer(t.Context(), state, into, installed); err != nil {
-		t.Fatal(err)
-	}
-	state, _ = madeServer(t, strings.Repeat("x", 1<<20))
-	if err := takeServer(t.Context(), state, into, installed); !errors.Is(err, syscall.ENOSPC) {
-		t.Errorf("the error is %v", err)
-	}
-	leftIn(t, into, "first")
-}
-
 // TestInstallLine: of a server in Go an older version is taken if the newest needs a newer Go, and only then.
 func TestInstallLine(t *testing.T) {
 	known, err := knownServer("gopls")

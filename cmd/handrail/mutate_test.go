@@ -86,7 +86,7 @@ func unnoticed(t *testing.T, at place, c control) string {
 		return "NOT NOTICED"
 	case notBuilt.Match(out):
 		return "does not compile: " + strings.Join(lines[:min(3, len(lines))], " ")
-	case bytes.Contains(out, []byte("panic: test timed out after ")): // it waits for what comes no more
+	case bytes.Contains(out, []byte("panic: test timed out after ")): // it hangs
 		return noticed + ", by its time limit"
 	case !bytes.Contains(out, []byte("--- FAIL")):
 		return "failed for another reason: " + lines[len(lines)-1]

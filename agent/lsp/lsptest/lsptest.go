@@ -346,7 +346,7 @@ func (s *Server) index(line string) {
 	if s.Index == "" {
 		return
 	}
-	_ = os.MkdirAll(filepath.Dir(s.Index), 0o755) // what is missing is seen
+	_ = os.MkdirAll(filepath.Dir(s.Index), 0o755) // a missing index fails the test
 	if f, err := os.OpenFile(s.Index, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644); err == nil {
 		_, _ = f.WriteString(line + "\n")
 		_ = f.Close()

@@ -535,7 +535,7 @@ func TestInstalledServers(t *testing.T) {
 	check("basedpyright", true)
 }
 
-// TestWarm: a server that keeps an index is asked for what takes all files, and ends; others do not start.
+// TestWarm: a server that keeps an index gets questions about all files, and ends; others do not start.
 func TestWarm(t *testing.T) {
 	s := serve(t, "", map[string]string{"a.go": "func Hub\n", "b.go": "Hub\n"}, workspace.Limits{}, "go")
 	if made, err := s.Warm(t.Context()); err != nil || len(made) > 0 {

@@ -20,7 +20,7 @@ import (
 
 var program = flag.String("telemetry.collector", "", "a real collector of OpenTelemetry in place of the tests' own")
 
-// settings of a real collector: it writes what it receives into a file, a line a request.
+// settings of a real collector: it writes each request as a line of a file.
 const settings = `
 receivers: {otlp: {protocols: {http: {endpoint: %q}}}}
 exporters: {file: {path: %q}}

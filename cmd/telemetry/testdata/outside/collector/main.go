@@ -1,5 +1,5 @@
-// Command collector is a collector of OpenTelemetry with what TestCollector needs: it receives
-// traces over OTLP and writes them into a file.
+// Command collector is the smallest collector of OpenTelemetry that receives traces over OTLP
+// and writes them into a file, for `make collector`.
 package main
 
 import (
