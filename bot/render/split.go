@@ -128,10 +128,12 @@ func packBroken(b block, room int, open *[]block, done func(int)) block {
 // else all but trailing headings.
 func cutAt(open []block, next block, room int) int {
 	at, rank := 0, 7
+	before, all := 0, sizes(open)
 	for i, b := range open {
-		if b.level > 0 && b.level <= rank && sizes(open[:i]) >= room/2 && sizes(open[i:])+next.size <= room {
+		if b.level > 0 && b.level <= rank && before >= room/2 && all-before+next.size <= room {
 			at, rank = i, b.level
 		}
+		before += b.size
 	}
 	if at == 0 {
 		at = withoutHeadings(open)

@@ -48,20 +48,31 @@ var (
 // the token index of each byte.
 func (w *writer) flat() (string, []int) {
 	var b strings.Builder
-	var from []int
+	from := make([]int, 0, len(w.src))
 	for i, t := range w.tokens {
-		seen := strings.Map(func(r rune) rune {
-			if unicode.IsSpace(r) && r != '\n' {
-				return ' '
-			}
-			return r
-		}, t.seen)
+		seen := t.seen
+		if len(seen) != 1 || !alnum(seen[0]) {
+			seen = strings.Map(func(r rune) rune {
+				if unicode.IsSpace(r) && r != '\n' {
+					return ' '
+				}
+				return r
+			}, seen)
+		}
 		b.WriteString(seen)
 		for range len(seen) {
 			from = append(from, i)
 		}
 	}
 	return b.String(), from
+}
+
+// issuesIn returns the places of references to issues of named repositories.
+func issuesIn(flat string) [][]int {
+	if !strings.Contains(flat, "#") {
+		return nil
+	}
+	return otherIssue().FindAllStringSubmatchIndex(flat, -1)
 }
 
 // neutralize shows text as code if it would have an effect on GitHub: a link in the
@@ -74,7 +85,7 @@ func (w *writer) neutralize() {
 			w.show(from[m[0]], from[m[1]-1])
 		}
 	}
-	for _, m := range otherIssue().FindAllStringSubmatchIndex(flat, -1) {
+	for _, m := range issuesIn(flat) {
 		name := strings.TrimLeft(flat[m[2]:m[3]], "\x01")
 		if !strings.EqualFold(strings.ReplaceAll(name, "\x01", ""), w.Repo) && w.tokens[from[m[3]]].kind == prose {
 			w.show(from[m[3]-len(name)], from[m[1]-1])
@@ -87,7 +98,7 @@ func (w *writer) neutralize() {
 		}
 		return r
 	}, flat)
-	for at := 0; ; { // another word may begin after text shown as code
+	for at := 0; strings.ContainsAny(flat, "#-/"); { // another word may begin after text shown as code
 		m := closingFlat().FindStringSubmatchIndex(flat[at:])
 		if m == nil {
 			break

@@ -98,6 +98,7 @@ func (o OutputOptions) write(s string) (out string, ok bool) {
 		return "", false
 	}
 	w := writer{OutputOptions: o, src: []byte(s), used: map[string]bool{}, notes: map[int]string{}}
+	w.tokens = make([]token, 0, len(s))
 	doc := markdownOf(s).Parser().Parse(text.NewReader(w.src))
 	w.survey(doc)
 	w.blocks(doc, false)
@@ -328,18 +329,20 @@ func (w *writer) fence(lang string, n ast.Node) {
 	}
 	content := cleanCode(b.String())
 	mark := strings.Repeat("`", max(3, longestRun(content)+1))
-	out := mark + lang + "\n"
+	var out strings.Builder
+	out.WriteString(mark + lang + "\n")
 	for line := range strings.Lines(content) {
 		if line == "\n" {
-			out += strings.TrimRight(w.prefix, " ") + line
+			out.WriteString(strings.TrimRight(w.prefix, " ") + line)
 			continue
 		}
-		out += w.prefix + line
+		out.WriteString(w.prefix)
+		out.WriteString(line)
 	}
 	if content != "" && !strings.HasSuffix(content, "\n") {
-		out += "\n"
+		out.WriteString("\n")
 	}
-	w.add(code, out+w.prefix+mark, "\n\x00\n")
+	w.add(code, out.String()+w.prefix+mark, "\n\x00\n")
 }
 
 var alignments = map[extended.Alignment]string{
@@ -423,9 +426,12 @@ func (w *writer) around(n ast.Node, mark string) {
 // text writes words, resolving backslash escapes and entities.
 func (w *writer) text(s string) {
 	for s != "" {
-		src := ""
+		src, ref := "", ""
 		r, size := utf8.DecodeRuneInString(s)
-		switch ref := reference().FindString(s); {
+		if r == '&' {
+			ref = reference().FindString(s)
+		}
+		switch {
 		case r == '\\' && size < len(s) && punctuation(s[1]):
 			src, r, size = s[:2], rune(s[1]), 2
 		case ref != "" && html.UnescapeString(ref) != ref:
@@ -649,8 +655,10 @@ func (w *writer) next(i int) string {
 // after returns the first byte written after a token, or a newline at the end.
 func (w *writer) after(i int) byte {
 	for k := i + 1; k < len(w.tokens); k++ {
-		if t := w.tokens[k]; t.out+t.seen != "" {
-			return (t.out + t.seen)[0]
+		if t := w.tokens[k]; t.out != "" {
+			return t.out[0]
+		} else if t.seen != "" {
+			return t.seen[0]
 		}
 	}
 	return '\n'
@@ -667,6 +675,9 @@ var (
 func (w *writer) spelling(i int) string {
 	t := w.tokens[i]
 	r, _ := utf8.DecodeRuneInString(t.seen)
+	if !t.begin && t.src == "" && (r == ' ' || r < 0x80 && alnum(byte(r))) {
+		return t.seen
+	}
 	next := w.after(i)
 	bare := t.src == "" || letter(byte(r)) || strings.ContainsRune("0123456789@/:.-#", r) && r < 0x80
 	switch {
