@@ -74,12 +74,14 @@ func unescape(s string) string {
 	})
 }
 
-// processes is the number of parallel Ruby processes.
+// processes is the maximum number of parallel Ruby processes.
 const processes = 2
 
 // Judge is a pool of renderer processes. It is safe for concurrent use.
 type Judge struct {
-	free chan *process
+	free  chan *process
+	mu    sync.Mutex
+	begun int
 }
 
 type process struct {
@@ -87,66 +89,99 @@ type process struct {
 	out *bufio.Reader
 }
 
-// Start starts the processes, which end with the test. If the Debian packages are
-// missing, it skips the test. If required, a comma-separated list that tests take from
-// HANDRAIL_REQUIRE_ENGINES, contains "renderer", it fails the test instead.
+// pool is the one of this test binary: each process takes a quarter of a second to start.
+var pool = Judge{free: make(chan *process, processes)}
+
+var installed = sync.OnceValue(func() error {
+	out, err := exec.Command("ruby", "-e", "require 'commonmarker'; require 'sanitize'; require 'html/pipeline'").CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("GitHub's renderer is not installed (apt-get install cmark-gfm ruby-html-pipeline ruby-commonmarker ruby-sanitize): %w\n%s", err, out)
+	}
+	return nil
+})
+
+// Start returns the judge of the test binary. Its processes start when they are needed, and
+// end with the binary. If the Debian packages are missing, it skips the test. If required, a
+// comma-separated list that tests take from HANDRAIL_REQUIRE_ENGINES, contains "renderer", it
+// fails the test instead.
 func Start(t testing.TB, required string) *Judge {
 	t.Helper()
-	if out, err := exec.Command("ruby", "-e", "require 'commonmarker'; require 'sanitize'; require 'html/pipeline'").CombinedOutput(); err != nil {
+	if err := installed(); err != nil {
 		if slices.Contains(strings.Split(required, ","), "renderer") {
-			t.Fatalf(
-				"GitHub's renderer is not installed (apt-get install cmark-gfm ruby-html-pipeline ruby-commonmarker ruby-sanitize): %v\n%s",
-				err,
-				out,
-			)
+			t.Fatal(err)
 		}
-		t.Skipf(
-			"SKIPPED: GitHub's renderer is not installed (apt-get install cmark-gfm ruby-html-pipeline ruby-commonmarker ruby-sanitize): %v",
-			err,
-		)
+		t.Skipf("SKIPPED: %v", err)
 	}
-	j := &Judge{free: make(chan *process, processes)}
-	for range processes {
-		j.free <- begin(t)
-	}
-	return j
+	return &pool
 }
 
-func begin(t testing.TB) *process {
-	t.Helper()
+// take returns an idle process, a new one if there may be more, or waits for one.
+func (j *Judge) take() (*process, error) {
+	select {
+	case p := <-j.free:
+		return p, nil
+	default:
+	}
+	j.mu.Lock()
+	more := j.begun < processes
+	if more {
+		j.begun++
+	}
+	j.mu.Unlock()
+	if more {
+		return begin()
+	}
+	return <-j.free, nil
+}
+
+func begin() (*process, error) {
 	cmd := exec.Command("ruby", "-W0", "-e", script)
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	out, err := cmd.StdoutPipe()
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
-	t.Cleanup(func() {
-		in.Close()
-		if err := cmd.Wait(); err != nil {
-			t.Errorf("GitHub's renderer: %v", err)
-		}
-	})
-	return &process{in, bufio.NewReaderSize(out, 1<<20)}
+	return &process{in, bufio.NewReaderSize(out, 1<<20)}, nil
 }
 
 // batch is the maximum number of texts per request to a process.
 const batch = 500
 
-// Show returns GitHub's rendering of each text, in order.
+// Show returns GitHub's rendering of each text, in order. Equal texts are rendered once.
 func (j *Judge) Show(t testing.TB, texts ...string) []Shown {
+	t.Helper()
+	place, each := map[string]int{}, []string(nil)
+	for _, s := range texts {
+		if _, known := place[s]; !known {
+			place[s] = len(each)
+			each = append(each, s)
+		}
+	}
+	shown := j.show(t, each)
+	all := make([]Shown, len(texts))
+	for i, s := range texts {
+		all[i] = shown[place[s]]
+	}
+	return all
+}
+
+func (j *Judge) show(t testing.TB, texts []string) []Shown {
 	t.Helper()
 	all := make([]Shown, len(texts))
 	var wg sync.WaitGroup
 	var failed sync.Map
 	for at := 0; at < len(texts); at += batch {
-		p := <-j.free
+		p, err := j.take()
+		if err != nil {
+			t.Fatalf("GitHub's renderer: %v", err)
+		}
 		to := min(at+batch, len(texts))
 		wg.Go(func() {
 			if err := p.show(texts[at:to], all[at:to]); err != nil {

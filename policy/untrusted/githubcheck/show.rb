@@ -23,26 +23,8 @@ REFERENCE = %r{
 }xi
 SPLIT = Set.new(%w[p h1 h2 h3 h4 h5 h6 li td th div blockquote ul ol dl dt dd table tr pre hr summary details figure section]).freeze
 
-# flat is the text below a node, and a line break between blocks. The elements
-# in hide are one character that no word has.
-def flat(node, out, hide = [])
-  node.children.each do |c|
-    if c.text?
-      out << c.text
-    elsif c.element?
-      if hide.include?(c.name)
-        out << "\u{fffc}"
-      elsif c.name == 'br'
-        out << "\n"
-      else
-        out << "\n" if SPLIT.include?(c.name)
-        flat(c, out, hide)
-        out << "\n" if SPLIT.include?(c.name)
-      end
-    end
-  end
-  out
-end
+# HIDDEN stands for an element that is left out: no word has this character.
+HIDDEN = "\u{fffc}"
 
 # raw lists what the parser took as HTML, word by word.
 def raw(doc)
@@ -64,23 +46,58 @@ ELEMENTS = Hash.new do |known, html|
   known[html] = clean(html).css('*').map(&:name)
 end
 
-# effects adds to out what the elements below a node do.
-def effects(node, out)
+# read adds to out what the elements below a node show and do, in one walk: each step from
+# node to node is slow. Texts outside of code go to plain, and those outside of links, too,
+# to bare; nil takes nothing.
+def read(node, out, plain, bare)
   node.children.each do |c|
-    next unless c.element?
-    case c.name
-    when 'img'
-      out[:images] << c['src'].to_s
-      out[:alt] << c['alt'] unless c['alt'].to_s.empty?
-    when 'a'
-      out[:links] << { href: c['href'], text: c.text } if c['href']
-    when 'details'
-      out[:collapsed] << flat(c, +'').strip unless c['open']
+    if c.text?
+      text = c.text
+      [out[:visible], plain, bare].each { |to| to << text if to }
+    elsif c.element?
+      effect(c, out)
+      if c.name == 'br'
+        [out[:visible], plain, bare].each { |to| to << "\n" if to }
+      else
+        within(c, out, plain, bare)
+      end
     end
-    out[:titles] << c['title'] if c['title']
-    effects(c, out)
   end
   out
+end
+
+# within reads an element other than a line break.
+def within(node, out, plain, bare)
+  if %w[code pre].include?(node.name)
+    plain << HIDDEN if plain
+    bare << HIDDEN if bare
+    plain = bare = nil
+  elsif node.name == 'a'
+    bare << HIDDEN if bare
+    bare = nil
+  end
+  ends = SPLIT.include?(node.name) ? [out[:visible], plain, bare].compact : []
+  ends.each { |to| to << "\n" }
+  read(node, out, plain, bare)
+  ends.each { |to| to << "\n" }
+end
+
+# effect adds to out what an element does.
+def effect(node, out)
+  case node.name
+  when 'img'
+    out[:images] << node['src'].to_s
+    out[:alt] << node['alt'] unless node['alt'].to_s.empty?
+  when 'a'
+    out[:links] << { href: node['href'], text: node.text } if node['href']
+  when 'details'
+    out[:collapsed] << read(node, empty, nil, nil)[:visible].strip unless node['open']
+  end
+  out[:titles] << node['title'] if node['title']
+end
+
+def empty
+  { images: [], links: [], alt: [], titles: [], collapsed: [], visible: +'' }
 end
 
 def show(text)
@@ -88,21 +105,21 @@ def show(text)
   tree = CommonMarker.render_doc(text, PARSE, EXTENSIONS)
   doc = clean(tree.to_html(RENDER, EXTENSIONS))
   raw = raw(tree)
-  out = effects(doc, { images: [], links: [], alt: [], titles: [], collapsed: [] })
+  plain, bare = +'', +''
+  out = read(doc, empty, plain, bare)
   out[:raw] = raw
   out[:elements] = raw.flat_map { |h| ELEMENTS[h] }
-  out[:visible] = flat(doc, +'')
-  out[:closing] = flat(doc, +'', %w[code pre]).scan(CLOSING)
-  out[:references] = flat(doc, +'', %w[code pre a]).scan(REFERENCE)
+  out[:closing] = plain.scan(CLOSING)
+  out[:references] = bare.scan(REFERENCE)
   result = { mentioned_usernames: [] }
   teams = []
   if out[:visible].include?('@')
     doc = PIPELINE::TeamMentionFilter.new(doc, { base_url: '/' }, result).call
     doc = PIPELINE::MentionFilter.new(doc, { base_url: '/' }, result).call
-    teams = doc.css('a.team-mention').map { |a| a.text.delete_prefix('@') }
   end
-  out[:mentions] = result[:mentioned_usernames] + teams
   out[:html] = doc.to_html
+  teams = doc.css('a.team-mention').map { |a| a.text.delete_prefix('@') } if out[:html].include?('team-mention')
+  out[:mentions] = result[:mentioned_usernames] + teams
   out
 end
 
