@@ -139,7 +139,9 @@ func TestNoCircles(t *testing.T) {
 			if err != nil || !utf8.Valid(b) || slices.Contains(circling, d.Name()) {
 				return err
 			}
-			n++
+			if n++; n%3 > 0 && os.Getenv("HANDRAIL_LONG") == "" {
+				return nil
+			}
 			for way, as := range written {
 				if way == "prose" && !slices.Contains([]string{".md", ".go", ".txtar"}, filepath.Ext(path)) {
 					continue

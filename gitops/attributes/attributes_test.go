@@ -3,11 +3,13 @@ package attributes
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -61,24 +63,59 @@ func TestAsGit(t *testing.T) {
 				list[path.Join(at, Name)] = randomFile(r)
 			}
 		}
-		git(t, dir, "init", "-q")
 		for name, text := range list {
 			write(t, filepath.Join(dir, name), text)
 		}
-		for i := range 12 {
-			name := path.Join(pick(r, "", "d", "d/e", "x/d"), pick(r, "a.txt", "b.c", "c.bin", "UP.TXT", "[x].c", "a b.txt"))
-			before, data := randomContent(r), randomContent(r)
-			write(t, filepath.Join(dir, name), string(before))
-			git(t, dir, "-c", "core.autocrlf=false", "update-index", "--add", "--cacheinfo", "100644,"+object(t, dir, before)+","+name)
-			write(t, filepath.Join(dir, name), string(data))
-			git(t, dir, "-c", "core.autocrlf=false", "-c", "core.safecrlf=false", "add", "-f", "--", ":(literal)"+name)
-			want := git(t, dir, "cat-file", "blob", ":"+name)
-			got, err := Convert(Of(name, files(list))).Content(data, before)
+		made := map[string]change{}
+		for len(made) < 12 {
+			made[path.Join(pick(r, "", "d", "d/e", "x/d"), pick(r, "a.txt", "b.c", "c.bin", "UP.TXT", "[x].c", "a b.txt"))] = change{randomContent(r), randomContent(r)}
+		}
+		for name, want := range added(t, dir, made) {
+			data := made[name].after
+			got, err := Convert(Of(name, files(list))).Content(data, made[name].before)
 			if err != nil || !bytes.Equal(got, want) {
-				t.Errorf("seed %d, file %d: %s with %q: %q becomes %q (%v), git has %q", seed, i, name, list, data, got, err, want)
+				t.Errorf("seed %d: %s with %q: %q becomes %q (%v), git has %q", seed, name, list, data, got, err, want)
 			}
 		}
 	}
+}
+
+// change is a file as it was committed, and as it is in the work tree.
+type change struct{ before, after []byte }
+
+// added has git add files to the index of a new repository, and returns their blobs by name.
+// All are done by the same processes: git's start takes longer than its work.
+func added(t *testing.T, dir string, made map[string]change) map[string][]byte {
+	t.Helper()
+	git(t, dir, "", "init", "-q")
+	names := slices.Sorted(maps.Keys(made))
+	var raw, index, asked strings.Builder
+	add := []string{"-c", "core.autocrlf=false", "-c", "core.safecrlf=false", "add", "-f", "--"}
+	for i, name := range names {
+		at := filepath.Join(dir, ".git", "raw", fmt.Sprint(i))
+		write(t, at, string(made[name].before))
+		write(t, filepath.Join(dir, name), string(made[name].after))
+		fmt.Fprintln(&raw, at)
+		fmt.Fprintf(&asked, ":%s\n", name)
+		add = append(add, ":(literal)"+name)
+	}
+	ids := strings.Fields(string(git(t, dir, raw.String(), "hash-object", "-w", "--no-filters", "--stdin-paths")))
+	for i, name := range names {
+		fmt.Fprintf(&index, "100644 %s\t%s\n", ids[i], name)
+	}
+	git(t, dir, index.String(), "-c", "core.autocrlf=false", "update-index", "--index-info")
+	git(t, dir, "", add...)
+	out, blobs := git(t, dir, asked.String(), "cat-file", "--batch"), map[string][]byte{}
+	for _, name := range names {
+		head, rest, _ := bytes.Cut(out, []byte("\n"))
+		var id, kind string
+		var size int
+		if _, err := fmt.Sscan(string(head), &id, &kind, &size); err != nil || kind != "blob" || size+1 > len(rest) {
+			t.Fatalf("%s: git says %q: %v", name, head, err)
+		}
+		blobs[name], out = rest[:size], rest[size+1:]
+	}
+	return blobs
 }
 
 func pick(r *rand.Rand, of ...string) string { return of[r.IntN(len(of))] }
@@ -125,24 +162,17 @@ func TestEncodings(t *testing.T) {
 	}
 }
 
-func git(t *testing.T, dir string, args ...string) []byte {
+func git(t *testing.T, dir, in string, args ...string) []byte {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "git", args...)
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null")
 	var said bytes.Buffer
-	cmd.Stderr = &said
+	cmd.Stdin, cmd.Stderr = strings.NewReader(in), &said
 	out, err := cmd.Output()
 	if err != nil {
 		t.Fatalf("git %q: %v: %s", args, err, said.String())
 	}
 	return out
-}
-
-// object stores a blob as it is.
-func object(t *testing.T, dir string, data []byte) string {
-	t.Helper()
-	write(t, filepath.Join(dir, ".git", "raw"), string(data))
-	return strings.TrimSpace(string(git(t, dir, "hash-object", "-w", "--no-filters", filepath.Join(dir, ".git", "raw"))))
 }
 
 func write(t *testing.T, name, text string) {
