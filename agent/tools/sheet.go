@@ -163,7 +163,12 @@ func quote(s string) string {
 
 // FoldKey returns the same key for filePath, file_path, FilePath and file-path.
 func FoldKey(s string) string {
-	return strings.ToLower(strings.NewReplacer("_", "", "-", "", " ", "").Replace(s))
+	return strings.ToLower(strings.Map(func(r rune) rune {
+		if r == '_' || r == '-' || r == ' ' {
+			return -1
+		}
+		return r
+	}, s))
 }
 
 // ignored reports whether an argument is one that models add to explain a call. It

@@ -1,6 +1,7 @@
 package work
 
 import (
+	"bytes"
 	"context"
 	"strings"
 	"sync"
@@ -38,7 +39,7 @@ func (j Job) live(r *secret.Redactor) func(agent.Live) {
 type tail struct {
 	redactor *secret.Redactor
 	mu       sync.Mutex
-	text     string
+	text     []byte
 }
 
 // Limits of the kept output in bytes, and of the shown last line in characters.
@@ -50,10 +51,10 @@ const (
 func (t *tail) add(text string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.text += text
+	t.text = append(t.text, text...) // which copies the rest now and then, and not for each piece
 	for len(t.text) > maxTail {
-		_, rest, more := strings.Cut(t.text, "\n")
-		if !more || rest == "" { // a single line: keep its beginning
+		_, rest, more := bytes.Cut(t.text, []byte("\n"))
+		if !more || len(rest) == 0 { // a single line: keep its beginning
 			t.text = t.text[:maxTail]
 			return
 		}
@@ -65,7 +66,7 @@ func (t *tail) add(text string) {
 // only when the line is displayed, because each call searches for secrets.
 func (t *tail) last() string {
 	t.mu.Lock()
-	text := t.text
+	text := string(t.text)
 	t.mu.Unlock()
 	text, _ = untrusted.CleanPlain(text)
 	text, _ = t.redactor.Redact(text) //control:redact-last-line
