@@ -41,7 +41,7 @@ type Config struct {
 	Clock         func() time.Time  // nil means time.Now
 	AppSlug       string            // empty means "handrail"
 	Permissions   map[string]string // the app's permissions; nil means those that the bot requests
-	Key           []byte            // the app's private key in PEM; nil generates one
+	Key           []byte            // the app's private key in PEM; nil means one of this process
 	WebhookURL    string            // destination of events, see also [Server.SetWebhook]
 	WebhookSecret string            // empty means "ghtest-webhook-secret"
 	Description   Description       // nil disables validation
@@ -215,10 +215,12 @@ func orElse(s, other string) string {
 	return s
 }
 
+// testKey is small, since it protects nothing, and made once, since that takes longer than many tests.
+var testKey = sync.OnceValues(func() (*rsa.PrivateKey, error) { return rsa.GenerateKey(rand.Reader, 1024) })
+
 func appKey(given []byte) ([]byte, *rsa.PrivateKey, error) {
 	if given == nil {
-		// The key is small, because every test generates one and it protects nothing.
-		priv, err := rsa.GenerateKey(rand.Reader, 1024)
+		priv, err := testKey()
 		if err != nil {
 			return nil, nil, fmt.Errorf("make app key: %w", err)
 		}
