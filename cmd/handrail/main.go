@@ -8,7 +8,10 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"reflect"
+	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 
 	"github.com/alecthomas/kong"
@@ -144,8 +147,57 @@ func execute(ctx context.Context, args []string, w *console) int {
 	return code
 }
 
+// grammar is the command line as kong reads it.
+type grammar struct {
+	root  any // pointer to a struct
+	flags *flagsOfAll
+}
+
+// wholeGrammar has all verbs.
+func wholeGrammar() grammar {
+	var c cli
+	return grammar{&c, &c.flagsOfAll}
+}
+
+// verbGrammar has only the verb that args begin with, since reading the tags of all takes
+// longer than many verbs do. It reports false if args need the other verbs, too.
+func verbGrammar(args []string) (g grammar, ok bool) {
+	if len(args) == 0 || slices.ContainsFunc(args, func(a string) bool { return a == "help" || a == "-h" || a == "--help" }) {
+		return grammar{}, false
+	}
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[cli]()) {
+		if _, verb := f.Tag.Lookup("cmd"); !verb || strings.ToLower(f.Name) != args[0] {
+			continue
+		}
+		root := reflect.New(reflect.StructOf([]reflect.StructField{
+			{Name: f.Name, Type: f.Type, Tag: f.Tag},
+			{Name: "Flags", Type: reflect.TypeFor[flagsOfAll](), Tag: `embed:""`},
+		}))
+		flags, ok := root.Elem().Field(1).Addr().Interface().(*flagsOfAll)
+		return grammar{root.Interface(), flags}, ok
+	}
+	return grammar{}, false
+}
+
 // perform parses and runs the command line.
-func perform(ctx context.Context, args []string, w *console) (err error) {
+func perform(ctx context.Context, args []string, w *console) error {
+	if g, ok := verbGrammar(args); ok {
+		if err := performIn(ctx, g, args, w); !errors.As(err, new(misread)) {
+			return err
+		}
+	}
+	err := performIn(ctx, wholeGrammar(), args, w)
+	if m := (misread{}); errors.As(err, &m) {
+		return m.error
+	}
+	return err
+}
+
+// misread is an error of the command line, before anything was done.
+type misread struct{ error }
+
+// performIn parses the command line by a grammar, and runs it.
+func performIn(ctx context.Context, g grammar, args []string, w *console) (err error) {
 	defer func() {
 		switch e := recover().(type) {
 		case nil:
@@ -155,9 +207,8 @@ func perform(ctx context.Context, args []string, w *console) (err error) {
 			panic(e)
 		}
 	}()
-	var c cli
 	k, err := kong.New(
-		&c,
+		g.root,
 		kong.Name("handrail"),
 		kong.Writers(w.out, w.err),
 		kong.Description(
@@ -183,13 +234,13 @@ func perform(ctx context.Context, args []string, w *console) (err error) {
 		return terminal.ShowVerbs(k, w.err)
 	}
 	if err != nil {
-		return terminal.UsageErrorOf(k.Model.Node, args, err)
+		return misread{terminal.UsageErrorOf(k.Model.Node, args, err)}
 	}
 	w.logs = terminal.NewLog(w.err)
-	if c.LogLevel == "" && parsed.Command() == "serve" {
-		c.LogLevel = "info"
+	if g.flags.LogLevel == "" && parsed.Command() == "serve" {
+		g.flags.LogLevel = "info"
 	}
-	w.log = w.logs.WithoutShown(logger(w.logs, c.LogLevel))
+	w.log = w.logs.WithoutShown(logger(w.logs, g.flags.LogLevel))
 	parsed.BindTo(ctx, (*context.Context)(nil))
 	parsed.Bind(w, w.door(), doctor.Of(doctorOf))
 	return parsed.Run()

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 	"unicode"
 )
 
@@ -14,7 +15,7 @@ type Trailer struct{ Key, Value string }
 
 // credit matches a line that credits or signs off on behalf of an author, anywhere in
 // a message: squash merges carry such lines along.
-var credit = regexp.MustCompile(`(?mi)^([ \t]*)([A-Za-z0-9-]+-by[ \t]*:)`)
+var credit = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?mi)^([ \t]*)([A-Za-z0-9-]+-by[ \t]*:)`) })
 
 // Message returns a commit message with trailers as its last paragraph. Lines of the
 // text that look like credits become list items, which have no effect.
@@ -23,7 +24,7 @@ func Message(text string, list []Trailer) string {
 	if msg == "" {
 		msg = "Checkpoint"
 	}
-	msg = credit.ReplaceAllString(msg, "$1- $2") //control:no-forged-credit
+	msg = credit().ReplaceAllString(msg, "$1- $2") //control:no-forged-credit
 	var tail strings.Builder
 	for _, t := range list {
 		key := strings.Map(func(r rune) rune {
