@@ -1,8 +1,10 @@
 package work
 
 import (
+	"archive/tar"
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -212,9 +214,20 @@ func (d *diffTrial) publish() {
 	}
 	d.record(session.NewEvent(session.TypeCheckpoint, 1, cp))
 	d.older, d.files = append(d.older, d.files), map[string]string{}
-	for name := range strings.SplitSeq(strings.TrimSpace(d.git("ls-tree", "--name-only", d.at.Published)), "\n") {
-		if name != "" {
-			d.files[name] = d.git("show", d.at.Published+":"+name)
+	for all := tar.NewReader(strings.NewReader(d.git("archive", d.at.Published))); ; { // one process for all files
+		head, err := all.Next()
+		if errors.Is(err, io.EOF) {
+			return
+		}
+		var text []byte
+		if err == nil {
+			text, err = io.ReadAll(all)
+		}
+		if err != nil {
+			d.t.Fatal(err)
+		}
+		if head.Typeflag == tar.TypeReg {
+			d.files[head.Name] = string(text)
 		}
 	}
 }
