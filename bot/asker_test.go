@@ -159,7 +159,7 @@ func TestOneReply(t *testing.T) {
 		"5,000 lines of help": {strings.Repeat("/agent help\n", 5000), []string{"first 50 commands", "4950 more", "deny <id>"}, 1, 1, true},
 		"of many kinds":       {strings.Repeat("/agent help\n/agent status\n/agent stop\n/agent approve 3fa9c1\n/agent retry\n", 9), []string{"deny <id>", "no session", "nothing to stop", "Nothing is waiting"}, 1, 1, true},
 		"wrong":               {strings.Repeat("/agent budget much\n/agent approve\n", 900), []string{"without other words"}, 1, 1, true},
-		"wishes":              {strings.Repeat("/agent also this\n", 900), []string{"first 50 commands"}, 9, 1, false},
+		"wishes":              {strings.Repeat("/agent also this\n", 200), []string{"first 50 commands"}, 9, 1, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)

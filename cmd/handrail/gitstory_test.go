@@ -336,6 +336,7 @@ func (f *flaky) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // The remote cannot be reached for a while, also over a restart.
 func TestRemoteIsDownForAWhile(t *testing.T) {
+	t.Parallel()
 	s := newStory(t, greeting, fixGreeting)
 	f := &flaky{}
 	f.down.Store(true)

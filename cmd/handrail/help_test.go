@@ -38,3 +38,39 @@ func TestHelpEverywhere(t *testing.T) {
 		t.Errorf("only %d verbs were asked", verbs)
 	}
 }
+
+// TestVerbGrammar: a verb that is read alone has the flags, arguments and verbs that it has among the others.
+func TestVerbGrammar(t *testing.T) {
+	whole, err := kong.New(&cli{}, kong.Name("handrail"))
+	must(t, err)
+	var words func(n *kong.Node) string
+	words = func(n *kong.Node) string {
+		out := n.Summary() + "\n"
+		for _, list := range n.AllFlags(false) {
+			for _, f := range list {
+				out += f.String() + " " + f.Help + "\n"
+			}
+		}
+		for _, c := range n.Children {
+			out += words(c)
+		}
+		return out
+	}
+	for _, v := range whole.Model.Children {
+		g, ok := verbGrammar([]string{v.Name})
+		if !ok {
+			t.Errorf("%s is not read alone", v.Name)
+			continue
+		}
+		alone, err := kong.New(g.root, kong.Name("handrail"))
+		must(t, err)
+		if list := alone.Model.Children; len(list) != 1 || words(list[0]) != words(v) {
+			t.Errorf("%s is alone\n%sand among the others\n%s", v.Name, words(alone.Model.Node), words(v))
+		}
+	}
+	for _, args := range [][]string{nil, {"no-such-verb"}, {"--version"}, {"run", "--help"}, {"help", "run"}} {
+		if _, ok := verbGrammar(args); ok {
+			t.Errorf("%q needs all verbs", args)
+		}
+	}
+}

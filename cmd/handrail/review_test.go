@@ -132,6 +132,7 @@ func TestReviewMergedByHand(t *testing.T) {
 // Somebody pushed into it before it was merged: what is there is theirs. The
 // agent's own edit was not approved.
 func TestReviewMergedWithSomethingElse(t *testing.T) {
+	t.Parallel()
 	s := reviewStory(t, byReview, whenDropped)
 	p := s.asked()
 	s.gh.SetWebhook("") // the merge is what the server hears of
@@ -155,6 +156,7 @@ func TestReviewMergedWithSomethingElse(t *testing.T) {
 // A push into the small branch makes it out of date: approvals of it, before
 // and after, take nothing; the edit is asked for again as it was.
 func TestReviewIsStaleAfterAPush(t *testing.T) {
+	t.Parallel()
 	s := reviewStory(t, byReview, whenTaken)
 	p := s.asked()
 	if _, err := s.gh.Push(storyRepo, p.Pull.HeadRef, "kim", map[string]string{"deploy/app.yaml": "replicas: 9\n"}); err != nil {
@@ -173,6 +175,7 @@ func TestReviewIsStaleAfterAPush(t *testing.T) {
 
 // Who may not approve by comment may not approve by review.
 func TestReviewByTheWrongPerson(t *testing.T) {
+	t.Parallel()
 	for name, tt := range map[string]struct {
 		config, by, why string
 	}{

@@ -47,6 +47,7 @@ func TestMain(m *testing.M) {
 // At the end of a story, a model that was not asked what its script says
 // fails the test.
 func TestScripts(t *testing.T) {
+	t.Parallel()
 	p := scriptParams(t, nil)
 	if brief() {
 		for _, name := range core {

@@ -319,6 +319,7 @@ func TestCommentToPullRequest(t *testing.T) {
 
 // A request survives the end of the server: the answer comes to another one.
 func TestApprovalAcrossARestart(t *testing.T) {
+	t.Parallel()
 	s := newStory(t, greeting, askThenFix)
 	s.say("you", "/agent fix the greeting and clean the build")
 	id := s.request()
@@ -340,6 +341,7 @@ func TestApprovalAcrossARestart(t *testing.T) {
 }
 
 func TestDenialReachesTheModel(t *testing.T) {
+	t.Parallel()
 	s := newStory(t, greeting, `
 - calls: [{name: run_terminal_command, arguments: {command: rm -rf build}}]
 - when: {tool_result_contains: [denied, keep it for the release]}
@@ -356,6 +358,7 @@ func TestDenialReachesTheModel(t *testing.T) {
 
 // A new wish withdraws what waits; the model is told, and goes on.
 func TestNewInstructionWithdraws(t *testing.T) {
+	t.Parallel()
 	s := newStory(t, greeting, `
 - calls: [{name: run_terminal_command, arguments: {command: rm -rf build}}]
 - when: {contains: [withdrawn, "leave the build alone"]}
@@ -376,6 +379,7 @@ func TestNewInstructionWithdraws(t *testing.T) {
 // Another person pushes to the session's branch: nothing is overwritten and
 // nothing is lost.
 func TestPushIsRejected(t *testing.T) {
+	t.Parallel()
 	s := newStory(t, greeting, `
 - calls: [{name: edit_file, arguments: {path: greet.sh, old_string: Helo, new_string: Hello}}]
 - calls: [{name: run_terminal_command, arguments: {command: rm -rf build}}]
@@ -421,6 +425,7 @@ func TestPushIsRejected(t *testing.T) {
 }
 
 func TestLongestComment(t *testing.T) {
+	t.Parallel()
 	s := newStory(t, greeting, `
 - when: {user_contains: [the end of it]}
   calls: [{name: edit_file, arguments: {path: greet.sh, old_string: Helo, new_string: Hello}}]
@@ -433,6 +438,7 @@ func TestLongestComment(t *testing.T) {
 }
 
 func TestFollowUpContinues(t *testing.T) {
+	t.Parallel()
 	s := newStory(t, greeting, fixGreeting+`
 - when: {contains: ["fix the greeting", "also add a test"]}
   calls: [{name: write_file, arguments: {path: test.sh, content: "sh greet.sh | grep Hello\n"}}]
@@ -449,6 +455,7 @@ func TestFollowUpContinues(t *testing.T) {
 }
 
 func TestModelThatIsMissing(t *testing.T) {
+	t.Parallel()
 	s := newStory(t, greeting, "\n- {say: never, optional: true}\n")
 	s.say("you", "/agent --model nowhere:7b fix the greeting")
 	s.until("**failed**", "nowhere:7b", "ollama pull")
@@ -462,6 +469,7 @@ func TestEmptyRepository(t *testing.T) {
 
 // Nothing that the bot keeps or writes holds its token.
 func TestTokensStayInside(t *testing.T) {
+	t.Parallel()
 	s := newStory(t, greeting, fixGreeting)
 	s.say("you", "/agent fix the greeting")
 	s.done()
