@@ -60,7 +60,7 @@ func TestConformance(t *testing.T) {
 		copy bool
 	}{{"overlay", false}, {"copy", true}} {
 		t.Run(tt.name, func(t *testing.T) {
-			workspacetest.Run(t, workspacetest.Subject{Engine: engine(t, bwrap.Config{Copy: tt.copy}), Wall: true})
+			workspacetest.Run(t, workspacetest.Subject{Engine: engine(t, bwrap.Config{Copy: tt.copy}), Wall: true, Copied: tt.copy})
 		})
 	}
 }
