@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/agent/workspace"
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
@@ -39,14 +40,23 @@ func (r *callRunner) nameLeftOut(out *session.Result, list []session.LeftOut) {
 	}
 }
 
-// bringHint ends the account of work on another branch of the workspace, or in its stash.
+// bringHint ends the account of work that only the repository of the workspace has; "" for
+// other left out content.
 func bringHint(ref string) string {
-	branch, ok := strings.CutPrefix(ref, "refs/heads/")
-	switch {
-	case ref == "refs/stash":
+	if ref == "refs/stash" {
 		return "; `git stash pop` brings it back, `git stash drop` drops it"
-	case ok && strings.Trim(branch, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./") == "": //control:stray-is-brought
-		return "; `git merge " + branch + "` brings it into the files, `git branch -D " + branch + "` drops it"
+	}
+	for begin, drop := range map[string]string{
+		"refs/heads/": ", `git branch -D %s` drops it", "refs/tags/": ", `git tag -d %s` drops it", workspace.StrayCommit: "",
+	} {
+		name, ok := strings.CutPrefix(ref, begin)
+		switch {
+		case !ok:
+		case strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./") != "":
+			return "; `git merge` brings it into the files"
+		default: //control:stray-is-brought
+			return "; `git merge " + name + "` brings it into the files" + strings.ReplaceAll(drop, "%s", name)
+		}
 	}
 	return ""
 }

@@ -346,10 +346,11 @@ rm -r tofile todir; echo f > tofile; mkdir todir; echo d > todir/d; printf 'byte
 	}
 }
 
-// written checks that a file that Write made is a change, also if .gitignore covers it, and
-// that an edit of an ignored file that a command made says why it is not kept.
+// written checks that a file that Write made is a change, also if .gitignore covers it, as is
+// one that a command moved there, and that an edit of an ignored file that a command made
+// says why it is not kept.
 func written(t *testing.T, s Subject) {
-	ws := Open(t, s, Tree{".gitignore": "lib/\n*.log\n", "old.log": "base\n"})
+	ws := Open(t, s, Tree{".gitignore": "lib/\n*.log\n", "old.log": "base\n", "core/a.py": "a = 1\n", "core/__init__.py": "", "core/b.py": "b = 1\n", "b.ts": "b\n"})
 	mustRun(
 		t,
 		ws,
@@ -363,7 +364,8 @@ func written(t *testing.T, s Subject) {
 	if err := ws.Remove(t.Context(), "lib/removed.ts"); err != nil {
 		t.Fatal(err)
 	}
-	mustRun(t, ws, "echo again >lib/removed.ts; mv lib/moved.ts lib/to.ts; cp lib/new.ts lib/copy.ts")
+	mustRun(t, ws, "echo again >lib/removed.ts; mv lib/moved.ts lib/to.ts; cp lib/new.ts lib/copy.ts; mv core lib/; "+
+		"mkdir lib/x; : >lib/x/__init__.py; echo b >lib/b.ts; echo 'b = 2' >lib/x/b.py") // a moved directory, and what only looks like it
 	cs, err := ws.Changes(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -373,6 +375,8 @@ func written(t *testing.T, s Subject) {
 		got = append(got, fmt.Sprint(c.Kind, " ", c.Path, " ", c.Wrote, map[bool]string{true: " not kept"}[c.Why != ""]))
 	}
 	want := []string{
+		"delete core/__init__.py false", "delete core/a.py false", "delete core/b.py false",
+		"create lib/core/__init__.py false", "create lib/core/a.py false", "create lib/core/b.py false",
 		"create lib/edited.ts true not kept", "create lib/empty.ts true", "create lib/linked.ts true", "create lib/new.ts true", "create lib/to.ts true", "modify old.log false",
 		"create plain.txt true", "create src false",
 	}
