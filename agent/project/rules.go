@@ -45,6 +45,7 @@ type Rules struct {
 	Files  Files
 	scoped []scoped // read on first use
 	read   bool
+	left   int // files beyond maxScoped
 }
 
 // scoped is a file of instructions that names the files to which it applies.
@@ -92,6 +93,9 @@ func (r *Rules) Start(ctx context.Context) (string, error) {
 		case len(s.applies) == 0 && s.about != "":
 			named = append(named, fmt.Sprintf("- %s: %s", s.name, cut(s.about, maxAbout)))
 		}
+	}
+	if r.left > 0 {
+		named = append(named, fmt.Sprintf("- %d more files in %s and %s", r.left, scopedIn[0].dir, scopedIn[1].dir))
 	}
 	more, err := r.onDemand(ctx)
 	if err != nil {
@@ -205,7 +209,11 @@ func (r *Rules) scopes(ctx context.Context) ([]scoped, error) {
 		}
 		for _, e := range list.Entries {
 			name := e.Path
-			if !strings.HasSuffix(name, in.ending) || len(out) == maxScoped {
+			switch {
+			case !strings.HasSuffix(name, in.ending):
+				continue
+			case len(out) == maxScoped:
+				r.left++
 				continue
 			}
 			text, err := r.text(ctx, name)

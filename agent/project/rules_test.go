@@ -1,6 +1,7 @@
 package project
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -145,6 +146,17 @@ func TestIncludedOnce(t *testing.T) {
 		if n := strings.Count(got, want); n != 1 {
 			t.Errorf("%s stands %d times in\n%s", want, n, got)
 		}
+	}
+}
+
+// What is beyond the limit of files is told.
+func TestManyInstructions(t *testing.T) {
+	files := map[string]string{}
+	for i := range maxScoped + 3 {
+		files[fmt.Sprintf(".cursor/rules/%d.mdc", i)] = "---\nglobs: a/**\n---\nRule.\n"
+	}
+	if got, err := start(t, open(t, files)); err != nil || !strings.Contains(got, "- 3 more files in .github/instructions and .cursor/rules") {
+		t.Errorf("%v: %s", err, got)
 	}
 }
 

@@ -187,18 +187,20 @@ const ignoredWhy = "`.gitignore` covers it, and a command made it; to keep it, d
 
 // carried returns new files that are part of the work although .gitignore covers them: those
 // that git tracks in the workspace, as after `git add -f` and `git mv`, and those with the
-// name and the content of a deleted file, as after mv.
+// content of a deleted file, and with its name or in its directory, as after mv.
 func (d *diff) carried() map[string]bool {
 	out := gitdir.Tracked(d.h.root) //control:tracked-is-carried
 	gone, dirs := map[string][]string{}, map[string]bool{}
 	for _, c := range d.out {
-		if name := string(c.Path); c.Kind == workspace.Deleted {
-			gone[path.Base(name)] = append(gone[path.Base(name)], name)
+		if c.Kind == workspace.Deleted {
+			dir, name := path.Split(string(c.Path))
+			gone[name], gone[dir] = append(gone[name], dir+name), append(gone[dir], dir+name)
 		}
 	}
 	for _, n := range d.fresh {
+		dir, name := path.Split(n.path)
 		same := func(from string) bool { return d.h.base.sameAs(d.h.base.base, from, &n) }
-		if n.stat.Size > 0 && slices.ContainsFunc(gone[path.Base(n.path)], same) { //control:moved-is-carried
+		if n.stat.Size > 0 && (slices.ContainsFunc(gone[name], same) || slices.ContainsFunc(gone[dir], same)) { //control:moved-is-carried
 			out[n.path], dirs[path.Dir(n.path)] = true, true
 		}
 	}
