@@ -13,9 +13,28 @@ import (
 // maxLeftOut is the maximum number of unsaved paths that are named.
 const maxLeftOut = 20
 
+// goneWhy ends the reason of content that went with a workspace, as at each wait for an answer.
+const goneWhy = "; it went with an earlier workspace"
+
 // nameLeftOut adds to a result the new workspace content that cannot be kept, so that the
-// model does not rely on it.
+// model does not rely on it. Content that went with an earlier workspace stays in the list,
+// unless it was made again.
 func (r *callRunner) nameLeftOut(out *session.Result, list []session.LeftOut) {
+	if !r.opened {
+		r.opened = true
+		for _, l := range r.LeftOut {
+			l.Why = strings.TrimSuffix(l.Why, goneWhy) + goneWhy
+			r.gone = append(r.gone, l)
+		}
+	}
+	list = slices.Clip(list)
+	for _, l := range r.gone {
+		again := slices.ContainsFunc(list, func(now session.LeftOut) bool { return now.Path == l.Path }) ||
+			slices.ContainsFunc(r.Files, func(f session.FileChange) bool { return f.Path == l.Path })
+		if !again { //control:gone-is-named
+			list = append(list, l)
+		}
+	}
 	if len(list) == 0 && len(r.LeftOut) == 0 {
 		return
 	}
@@ -25,10 +44,14 @@ func (r *callRunner) nameLeftOut(out *session.Result, list []session.LeftOut) {
 			session.LeftOut{Path: ".", Why: fmt.Sprintf("%d more that cannot be kept", n)},
 		)
 	}
-	var fresh []string
+	var fresh, gone []string
 	for _, l := range list {
-		if !slices.Contains(r.LeftOut, l) {
-			fresh = append(fresh, leftOutText(l)+bringHint(l.Path))
+		switch text := leftOutText(l); {
+		case slices.Contains(r.LeftOut, l):
+		case strings.HasSuffix(l.Why, goneWhy):
+			gone = append(gone, text)
+		default:
+			fresh = append(fresh, text+bringHint(l.Path))
 		}
 	}
 	if list == nil {
@@ -37,6 +60,9 @@ func (r *callRunner) nameLeftOut(out *session.Result, list []session.LeftOut) {
 	out.LeftOut = list
 	if len(fresh) > 0 { //control:left-out-named
 		out.Content += "\n\nThis is in the workspace and is not kept; it will not reach the branch, and it is gone when the workspace closes:\n- " + strings.Join(fresh, "\n- ")
+	}
+	if len(gone) > 0 {
+		out.Content += "\n\nThis is not there any more:\n- " + strings.Join(gone, "\n- ")
 	}
 }
 
@@ -66,7 +92,7 @@ func bringHint(ref string) string {
 func strayDoubt(list []session.LeftOut) string {
 	var names []string
 	for _, l := range list {
-		if hint := bringHint(l.Path); hint != "" {
+		if hint := bringHint(l.Path); hint != "" && !strings.HasSuffix(l.Why, goneWhy) {
 			names = append(names, leftOutText(l)+hint)
 		}
 	}

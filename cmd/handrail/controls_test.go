@@ -251,6 +251,7 @@ var controls = slices.Concat(controlsOfAgent, controlsOfBot, controlsOfReview, c
 	{"moved-is-carried", "false", "./agent/workspace/local", "TestConformance"},
 	{"tried-for-an-earlier-request", "false", "./agent", "TestWithdrawnIsOfItsRequest"},
 	{"wrapper-proves-nothing", "true", "./agent/testrun", "TestOutputs"},
+	{"gone-is-named", "false", "./agent", "TestGoneIsNamed"},
 	{"git-asks-again", "true", "./gitops", "TestOneBadAnswerOfARemote"},
 	{"work-tree-is-left", "false", "./agent/workspace/local", "TestConformance"},
 	{"stray-in-the-files", "false", "./agent/workspace/gitdir", "TestStrays"},
