@@ -84,7 +84,7 @@ func wide(data []byte) []Encoding {
 	text, err := e.enc.NewDecoder().Bytes(data)
 	odd := func(r rune) bool { return r < ' ' && !strings.ContainsRune("\t\n\r\f", r) || r == utf8.RuneError }
 	if err != nil || min(zeros[0], zeros[1]) > 0 || 4*max(zeros[0], zeros[1]) < len(data) ||
-		bytes.IndexFunc(text, odd) >= 0 { //control:wide-text
+		bytes.IndexFunc(text, odd) >= 0 {
 		return nil
 	}
 	return []Encoding{e}
