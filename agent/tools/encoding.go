@@ -27,9 +27,9 @@ func (e Encoding) Name() string {
 	return e.name
 }
 
-// Decode returns the text of a file and its encoding: UTF-8, UTF-16, GBK, ISO-8859-1 or Windows-1252. Other bytes are returned unchanged.
-// [Encoding.Encode] always restores the same bytes. A wrong guess affects only new
-// text.
+// Decode returns the text of a file and its encoding: UTF-8, UTF-16, GBK, ISO-8859-1 or
+// Windows-1252. Other bytes are returned unchanged. [Encoding.Encode] always restores the
+// same bytes. A wrong guess affects only new text.
 func Decode(data []byte) (string, Encoding) {
 	for _, e := range guesses(data) {
 		text, err := e.enc.NewDecoder().Bytes(data)
