@@ -76,13 +76,14 @@ func bringHint(ref string) string {
 		"refs/heads/": ", `git branch -D %s` drops it", "refs/tags/": ", `git tag -d %s` drops it", workspace.StrayCommit: "",
 	} {
 		name, ok := strings.CutPrefix(ref, begin)
-		switch {
-		case !ok:
-		case strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./") != "":
-			return "; `git merge` brings it into the files"
-		default: //control:stray-is-brought
+		if !ok {
+			continue
+		}
+		const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./"
+		if strings.Trim(name, plain) == "" { //control:stray-is-brought
 			return "; `git merge " + name + "` brings it into the files" + strings.ReplaceAll(drop, "%s", name)
 		}
+		return "; `git merge` brings it into the files"
 	}
 	return ""
 }
