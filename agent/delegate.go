@@ -140,7 +140,7 @@ func (d *delegate) work(ctx context.Context, jb job) (*session.Result, *session.
 	}
 	if j.Outcome == nil || j.Outcome.Status.Parked() && j.Outcome.Status != session.StatusOutOfBudget {
 		r := newRun(a, j)
-		r.finisher.inside, r.task = true, jb.call.ID+"/"
+		r.finisher.inside, r.calls.opened, r.task = true, true, jb.call.ID+"/"
 		r.calls.gate.subTaskReasons = []string{fmt.Sprintf("a sub-task asks: %q", firstLine(jb.task.Text, 80))}
 		if d.mode.EditLimit != policy.NoEditLimit { //control:edits-inside-count
 			j.used.modeFrom = j.Edits - d.modeEdits() // inherits the session's count

@@ -86,6 +86,9 @@ func (h *history) apply(e session.Event) error {
 		if c := h.find(p.Call); c != nil {
 			h.habits.Result(c)
 			h.claims.ran(c, h.lead != nil && h.lead.Form == string(llm.FormFiles), h.edits(c.Name))
+			if h.Unanswered() { //control:tried-for-an-earlier-request
+				h.claims.tried = ""
+			}
 			step := stepOf(c)
 			h.notes.Observe(step)
 			h.seen.result(c, step.Paths, step.Changed)

@@ -6,15 +6,35 @@ import (
 	"strings"
 
 	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/agent/workspace"
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
 // maxLeftOut is the maximum number of unsaved paths that are named.
 const maxLeftOut = 20
 
+// goneWhy ends the reason of content that went with a workspace, as at each wait for an answer.
+const goneWhy = "; it went with an earlier workspace"
+
 // nameLeftOut adds to a result the new workspace content that cannot be kept, so that the
-// model does not rely on it.
+// model does not rely on it. Content that went with an earlier workspace stays in the list,
+// unless it was made again.
 func (r *callRunner) nameLeftOut(out *session.Result, list []session.LeftOut) {
+	if !r.opened {
+		r.opened = true
+		for _, l := range r.LeftOut {
+			l.Why = strings.TrimSuffix(l.Why, goneWhy) + goneWhy
+			r.gone = append(r.gone, l)
+		}
+	}
+	list = slices.Clip(list)
+	for _, l := range r.gone {
+		again := slices.ContainsFunc(list, func(now session.LeftOut) bool { return now.Path == l.Path }) ||
+			slices.ContainsFunc(r.Files, func(f session.FileChange) bool { return f.Path == l.Path })
+		if !again { //control:gone-is-named
+			list = append(list, l)
+		}
+	}
 	if len(list) == 0 && len(r.LeftOut) == 0 {
 		return
 	}
@@ -24,10 +44,14 @@ func (r *callRunner) nameLeftOut(out *session.Result, list []session.LeftOut) {
 			session.LeftOut{Path: ".", Why: fmt.Sprintf("%d more that cannot be kept", n)},
 		)
 	}
-	var fresh []string
+	var fresh, gone []string
 	for _, l := range list {
-		if !slices.Contains(r.LeftOut, l) {
-			fresh = append(fresh, leftOutText(l)+bringHint(l.Path))
+		switch text := leftOutText(l); {
+		case slices.Contains(r.LeftOut, l):
+		case strings.HasSuffix(l.Why, goneWhy):
+			gone = append(gone, text)
+		default:
+			fresh = append(fresh, text+bringHint(l.Path))
 		}
 	}
 	if list == nil {
@@ -37,16 +61,29 @@ func (r *callRunner) nameLeftOut(out *session.Result, list []session.LeftOut) {
 	if len(fresh) > 0 { //control:left-out-named
 		out.Content += "\n\nThis is in the workspace and is not kept; it will not reach the branch, and it is gone when the workspace closes:\n- " + strings.Join(fresh, "\n- ")
 	}
+	if len(gone) > 0 {
+		out.Content += "\n\nThis is not there any more:\n- " + strings.Join(gone, "\n- ")
+	}
 }
 
-// bringHint ends the account of work on another branch of the workspace, or in its stash.
+// bringHint ends the account of work that only the repository of the workspace has; "" for
+// other left out content.
 func bringHint(ref string) string {
-	branch, ok := strings.CutPrefix(ref, "refs/heads/")
-	switch {
-	case ref == "refs/stash":
+	if ref == "refs/stash" {
 		return "; `git stash pop` brings it back, `git stash drop` drops it"
-	case ok && strings.Trim(branch, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./") == "": //control:stray-is-brought
-		return "; `git merge " + branch + "` brings it into the files, `git branch -D " + branch + "` drops it"
+	}
+	for begin, drop := range map[string]string{
+		"refs/heads/": ", `git branch -D %s` drops it", "refs/tags/": ", `git tag -d %s` drops it", workspace.StrayCommit: "",
+	} {
+		name, ok := strings.CutPrefix(ref, begin)
+		if !ok {
+			continue
+		}
+		const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./"
+		if strings.Trim(name, plain) == "" { //control:stray-is-brought
+			return "; `git merge " + name + "` brings it into the files" + strings.ReplaceAll(drop, "%s", name)
+		}
+		return "; `git merge` brings it into the files"
 	}
 	return ""
 }
@@ -56,7 +93,7 @@ func bringHint(ref string) string {
 func strayDoubt(list []session.LeftOut) string {
 	var names []string
 	for _, l := range list {
-		if hint := bringHint(l.Path); hint != "" {
+		if hint := bringHint(l.Path); hint != "" && !strings.HasSuffix(l.Why, goneWhy) {
 			names = append(names, leftOutText(l)+hint)
 		}
 	}

@@ -49,3 +49,37 @@ func TestLeftOutIsNamedOnce(t *testing.T) {
 		}
 	}
 }
+
+// What went with a workspace is still named at the end, although the next workspace does not
+// have it, unless it was made again. The model is told once that it is gone.
+func TestGoneIsNamed(t *testing.T) {
+	key, pipe := session.LeftOut{Path: "key.txt", Why: "encrypted"}, session.LeftOut{Path: "p", Why: "a named pipe"}
+	r := &callRunner{journal: &journal{history: newHistory(nil)}}
+	step := func(found []session.LeftOut, told string, want ...string) {
+		t.Helper()
+		out := session.Result{Call: "c", Content: "ok"}
+		r.nameLeftOut(&out, found)
+		var got []string
+		for _, l := range out.LeftOut {
+			got = append(got, l.Path+": "+l.Why)
+		}
+		if strings.Join(got, ", ") != strings.Join(want, ", ") || !strings.Contains(out.Content, told) || told == "" && out.Content != "ok" {
+			t.Errorf("the list is %q, want %q; the model is told %q", got, want, out.Content)
+		}
+		if err := r.Apply(*session.NewEvent(session.TypeResult, 1, out)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	step([]session.LeftOut{key, pipe}, "gone when the workspace closes", "key.txt: encrypted", "p: a named pipe")
+	r = &callRunner{journal: r.journal}
+	const gone = "; it went with an earlier workspace"
+	step(nil, "This is not there any more:\n- key.txt: encrypted"+gone, "key.txt: encrypted"+gone, "p: a named pipe"+gone)
+	step(nil, "", "key.txt: encrypted"+gone, "p: a named pipe"+gone)
+	step([]session.LeftOut{pipe}, "- p: a named pipe", "p: a named pipe", "key.txt: encrypted"+gone)
+	r = &callRunner{journal: r.journal}
+	r.Files = []session.FileChange{{Path: "key.txt"}}
+	step(nil, "p: a named pipe"+gone, "p: a named pipe"+gone)
+	if strayDoubt([]session.LeftOut{{Path: "refs/heads/x", Why: "a branch" + gone}}) != "" {
+		t.Error("an end is doubted for a branch that is gone")
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/policy"
 )
 
 // A mode's name alone is a request, also without a task of its own, as in logs of older
@@ -80,5 +81,21 @@ func TestTurnsOfARequest(t *testing.T) {
 	b.append(session.NewEvent(session.TypeMessage, 0, session.Message{Author: "kim", Text: session.CommandMark + "list them\nall", Turns: 1}))
 	if out := b.must(session.StatusOutOfBudget); !strings.HasPrefix(out.Reason, "The one turn for “list them …” is used.") {
 		t.Error(out.Reason)
+	}
+}
+
+// TestWithdrawnIsOfItsRequest: a call that waited for an approval, and was withdrawn by a
+// further request, is no try at a change for that one.
+func TestWithdrawnIsOfItsRequest(t *testing.T) {
+	b := newBench(t, head+`
+- calls: [{name: run_terminal_command, arguments: {command: rm -rf build}}]
+- {when: {last_contains: in words}, say: "It builds a page. [TASK_COMPLETE]"}
+`, map[string]string{"build/a": "a\n"})
+	b.must(session.StatusAwaitingApproval)
+	a := events[session.Asked](b, session.TypeAsked)[0]
+	b.append(session.NewEvent(session.TypeResolved, 0, session.Resolved{ID: a.ID, Verdict: policy.Withdrawn}))
+	b.append(session.NewEvent(session.TypeMessage, 0, session.Message{Text: "say in words how it works", Mode: "debug", Key: "m1"}))
+	if out := b.must(session.StatusAnswered); !strings.Contains(out.Summary, "builds a page") {
+		t.Errorf("the end is %+v", out)
 	}
 }

@@ -25,6 +25,9 @@ type callRunner struct {
 	problems Problems
 	onCall   func(end func())
 	now      func() time.Time
+
+	opened bool              // gone is known
+	gone   []session.LeftOut // what went with an earlier workspace
 }
 
 // finish runs the first call of the last answer that has no result yet, or stops if the

@@ -18,11 +18,15 @@ type badLine struct {
 	on  string // "METHOD path?query" contains it; empty breaks nothing
 	how func([]byte) []byte
 	met int
+	max int // of broken answers; 0 means no limit
 }
 
 func (b *badLine) RoundTrip(r *http.Request) (*http.Response, error) {
 	resp, err := http.DefaultTransport.RoundTrip(r)
 	if err != nil || b.on == "" || resp.StatusCode != http.StatusOK || !strings.Contains(r.Method+" "+r.URL.RequestURI(), b.on) {
+		return resp, err
+	}
+	if b.max > 0 && b.met >= b.max {
 		return resp, err
 	}
 	body, err := io.ReadAll(resp.Body)
@@ -66,6 +70,47 @@ func TestPushThatIsNotConfirmed(t *testing.T) {
 	line.on = ""
 	if err := m.Push(t.Context(), push); err != nil || git(t, bare, "rev-parse", "refs/heads/new") != head {
 		t.Errorf("again: %v", err)
+	}
+}
+
+// TestOneBadAnswerOfARemote: a broken answer to a read is made good by asking again at once.
+func TestOneBadAnswerOfARemote(t *testing.T) {
+	t.Parallel()
+	for name, how := range badWays {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRemote(t)
+			url, bare, work := r.repo("one", map[string]string{"a": "1\n"})
+			git(t, bare, "config", "uploadpack.allowFilter", "true")
+			line := &badLine{how: how, max: 1}
+			store := newStore(t, func(c *Config) { c.HTTP, c.Partial = line, true })
+			once := func(on string, call func() error) {
+				t.Helper()
+				line.on, line.met = on, 0
+				if err := call(); err != nil || line.met != 1 {
+					t.Errorf("%s: %v after %d broken answers", on, err, line.met)
+				}
+			}
+			var m *Mirror
+			if name != "no refs" { // a new repository has none
+				once("GET /one.git/info/refs", func() (err error) {
+					m, err = store.Mirror(t.Context(), url)
+					return err
+				})
+			} else {
+				m = must(store.Mirror(t.Context(), url))(t)
+			}
+			commitFiles(t, work, "second", map[string]string{"b": "2\n"})
+			git(t, work, "push", "-q", "origin", "main")
+			once("GET /one.git/info/refs", func() error { return m.Fetch(t.Context(), "main") })
+			once("POST /one.git/git-upload-pack", func() error {
+				_, err := m.ReadFile(t.Context(), "main", "b", 10)
+				return err
+			})
+			commitFiles(t, work, "third", map[string]string{"c": "3\n"})
+			git(t, work, "push", "-q", "origin", "main")
+			once("POST /one.git/git-upload-pack", func() error { return m.Fetch(t.Context(), "main") })
+		})
 	}
 }
 

@@ -54,6 +54,41 @@ const (
 )
 
 func (m *Mirror) fetch(ctx context.Context, refs []string, first bool) error {
+	return askAgain(ctx, func() error { return m.fetchOnce(ctx, refs, first) })
+}
+
+// Pauses before the repetitions of a request that changes nothing at the remote.
+const (
+	firstPause = 100 * time.Millisecond
+	maxPause   = time.Second
+)
+
+// askAgain calls f up to three times while the remote does not answer: broken answers come
+// alone more often than not.
+func askAgain(ctx context.Context, f func() error) error {
+	for pause := firstPause; ; pause *= 4 {
+		err := f()
+		if !errors.Is(err, ErrUnavailable) || pause > maxPause { //control:git-asks-again
+			return err
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return err
+		}
+	}
+}
+
+// dial lists the refs of the remote.
+func (m *Mirror) dial(ctx context.Context, service string, a Access) (s *wire.Service, err error) {
+	err = askAgain(ctx, func() error {
+		s, err = m.wire.Dial(ctx, m.url, service, a)
+		return err
+	})
+	return s, err
+}
+
+func (m *Mirror) fetchOnce(ctx context.Context, refs []string, first bool) error {
 	if err := os.MkdirAll(filepath.Dir(m.dir), 0o700); err != nil {
 		return err
 	}

@@ -48,7 +48,7 @@ func TestAnswerLacksWhatWasAsked(t *testing.T) {
 		if b, err := store.Take(t.Context(), m, BaseWant{Commit: "main"}); !errors.Is(err, ErrUnavailable) || !strings.Contains(err.Error(), "lacks") {
 			t.Errorf("%s: %v %v", name, b, err)
 		}
-		if n := net.posts.Load() - before; n != 1 {
+		if n := net.posts.Load() - before; n != 3 {
 			t.Errorf("%s: the remote was asked %d times", name, n)
 		}
 		whole(t, m)

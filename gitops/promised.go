@@ -46,8 +46,11 @@ func fetchMissing(ctx context.Context, m *Mirror, ids []plumbing.Hash) error {
 	var bytes int64
 	for some := range slices.Chunk(ids, maxContents) {
 		if err == nil {
-			n, berr := fetchContents(ctx, m, some)
-			bytes, err = bytes+n, berr
+			err = askAgain(ctx, func() error {
+				n, err := fetchContents(ctx, m, some)
+				bytes += n
+				return err
+			})
 		}
 	}
 	if err != nil {

@@ -83,7 +83,7 @@ func (m *Mirror) pushWith(ctx context.Context, p Push, a Access) (made bool, err
 		return false, errNoRemote
 	}
 	start := time.Now()
-	s, err := m.wire.Dial(ctx, m.url, "git-receive-pack", a)
+	s, err := m.dial(ctx, "git-receive-pack", a)
 	if err != nil {
 		return false, err
 	}

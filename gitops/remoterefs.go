@@ -20,7 +20,7 @@ func (m *Mirror) RemoteRefs(ctx context.Context, prefix string) (map[string]stri
 	if m.url == "" {
 		return m.localRefs(ctx, prefix)
 	}
-	s, err := m.wire.Dial(ctx, m.url, "git-upload-pack", AccessRead)
+	s, err := m.dial(ctx, "git-upload-pack", AccessRead)
 	if err != nil {
 		return nil, fmt.Errorf("list refs of %s: %w", m.url, err)
 	}
@@ -66,7 +66,7 @@ func (m *Mirror) tip(ctx context.Context, ref string) (string, error) {
 		return "", err
 	}
 	defer unlock()
-	s, err := m.wire.Dial(ctx, m.url, "git-upload-pack", AccessRead)
+	s, err := m.dial(ctx, "git-upload-pack", AccessRead)
 	if err != nil {
 		return "", err
 	}
@@ -74,8 +74,10 @@ func (m *Mirror) tip(ctx context.Context, ref string) (string, error) {
 	if !ok {
 		return "", nil
 	}
-	_, err = m.download(ctx, s, fetchGoal{ids: []plumbing.Hash{h}, whole: true})
-	return h.String(), err
+	return h.String(), askAgain(ctx, func() error {
+		_, err := m.download(ctx, s, fetchGoal{ids: []plumbing.Hash{h}, whole: true})
+		return err
+	})
 }
 
 // readFlat reads the files at the root of a commit.

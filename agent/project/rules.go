@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/agent/tools"
 	"github.com/handrail-bot/handrail/agent/workspace"
 	"github.com/handrail-bot/handrail/policy/ignore"
 	"github.com/handrail-bot/handrail/policy/pattern"
@@ -44,6 +45,7 @@ type Rules struct {
 	Files  Files
 	scoped []scoped // read on first use
 	read   bool
+	left   int // files beyond maxScoped
 }
 
 // scoped is a file of instructions that names the files to which it applies.
@@ -58,13 +60,13 @@ type scoped struct {
 // included once. Instructions that are read on demand are named.
 func (r *Rules) Start(ctx context.Context) (string, error) {
 	var b strings.Builder
-	var seen []string
+	var seen, names []string
 	add := func(name, text string) error {
-		if text == "" || slices.Contains(seen, text) {
+		if text == "" || slices.Contains(seen, text) || slices.Contains(names, name) {
 			return nil
 		}
 		seen = append(seen, text)
-		text, err := r.include(ctx, name, text)
+		text, err := r.include(ctx, name, text, &names)
 		fmt.Fprintf(&b, "## %s\n\n%s\n\n", name, text)
 		return err
 	}
@@ -92,6 +94,9 @@ func (r *Rules) Start(ctx context.Context) (string, error) {
 			named = append(named, fmt.Sprintf("- %s: %s", s.name, cut(s.about, maxAbout)))
 		}
 	}
+	if r.left > 0 {
+		named = append(named, fmt.Sprintf("- %d more files in %s and %s", r.left, scopedIn[0].dir, scopedIn[1].dir))
+	}
 	more, err := r.onDemand(ctx)
 	if err != nil {
 		return "", err
@@ -117,8 +122,7 @@ func (r *Rules) At(ctx context.Context, files, known []string) (out []session.It
 		if text == "" || slices.Contains(known, name) {
 			return nil
 		}
-		known = append(known, name)
-		text, err := r.include(ctx, name, text)
+		text, err := r.include(ctx, name, text, &known)
 		out = append(out, session.Item{Kind: session.ItemRules, Name: name, Text: text})
 		return err
 	}
@@ -180,10 +184,12 @@ func (r *Rules) text(ctx context.Context, name string) (string, error) {
 		return fmt.Sprintf("It has more than %d bytes and is not shown here: read it in parts.", maxRead), nil
 	case err != nil:
 		return "", fmt.Errorf("read instructions: %w", err)
-	case slices.Contains(data, 0):
+	}
+	text, _ := tools.Decode(data)
+	if strings.IndexByte(text, 0) >= 0 {
 		return "", nil
 	}
-	text := strings.TrimPrefix(strings.ToValidUTF8(string(data), ""), "\ufeff")
+	text = strings.TrimPrefix(strings.ToValidUTF8(text, ""), "\ufeff")
 	return strings.TrimSpace(strings.ReplaceAll(text, "\r\n", "\n")), nil
 }
 
@@ -203,7 +209,11 @@ func (r *Rules) scopes(ctx context.Context) ([]scoped, error) {
 		}
 		for _, e := range list.Entries {
 			name := e.Path
-			if !strings.HasSuffix(name, in.ending) || len(out) == maxScoped {
+			switch {
+			case !strings.HasSuffix(name, in.ending):
+				continue
+			case len(out) == maxScoped:
+				r.left++
 				continue
 			}
 			text, err := r.text(ctx, name)
@@ -289,13 +299,13 @@ const maxBraces = 64
 
 // braces returns the patterns that one with alternatives in braces stands for.
 func braces(p string) []string {
-	open := strings.IndexByte(p, '{')
-	length := strings.IndexByte(p[open+1:], '}')
-	if open < 0 || length < 0 {
+	end := strings.IndexByte(p, '}')
+	open := strings.LastIndexByte(p[:max(end, 0)], '{') // the innermost ones first
+	if open < 0 {
 		return []string{p}
 	}
 	var out []string
-	inner, rest := p[open+1:open+1+length], p[open+length+2:]
+	inner, rest := p[open+1:end], p[end+1:]
 	for _, choice := range strings.Split(inner, ",") {
 		for _, one := range braces(p[:open] + strings.TrimSpace(choice) + rest) {
 			if len(out) < maxBraces {
@@ -309,20 +319,25 @@ func braces(p string) []string {
 // included matches a file that instructions include: "@docs/style.md".
 var included = pattern.Lazy(`(?:^|[\s(])@(\.{0,2}/?[\w.-]+(?:/[\w.-]+)*)`)
 
-// include adds the files that instructions include, once each, and shortens long ones.
-func (r *Rules) include(ctx context.Context, name, text string) (string, error) {
+// include adds the files that instructions include, and shortens long ones. It adds the names
+// to those that are shown; none is included again.
+func (r *Rules) include(ctx context.Context, name, text string, shown *[]string) (string, error) {
 	var b strings.Builder
 	b.WriteString(shortened(name, text))
-	seen := []string{name}
+	*shown = append(*shown, name)
+	from := len(*shown)
 	var follow func(from, text string, depth int) error
-	follow = func(from, text string, depth int) error {
+	follow = func(by, text string, depth int) error {
 		for _, found := range included().FindAllStringSubmatch(outsideCode(text), -1) {
 			said := strings.TrimRight(found[1], ".")
 			if !strings.ContainsAny(said, "./") {
 				continue
 			}
-			for _, at := range []string{path.Join(path.Dir(from), said), path.Clean(said)} {
-				if slices.Contains(seen, at) || len(seen) > maxIncludes || !inside(at) {
+			for _, at := range []string{path.Join(path.Dir(by), said), path.Clean(said)} {
+				if slices.Contains(*shown, at) {
+					break
+				}
+				if len(*shown)-from >= maxIncludes || !inside(at) {
 					continue
 				}
 				more, err := r.text(ctx, at)
@@ -332,7 +347,7 @@ func (r *Rules) include(ctx context.Context, name, text string) (string, error) 
 				if more == "" {
 					continue
 				}
-				seen = append(seen, at)
+				*shown = append(*shown, at)
 				fmt.Fprintf(&b, "\n\n### %s\n\n%s", at, shortened(at, more)) //control:included-rules
 				if depth < maxDepth {
 					if err := follow(at, more, depth+1); err != nil {

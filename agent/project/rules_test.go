@@ -1,6 +1,7 @@
 package project
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -93,6 +94,10 @@ func TestFrontMatter(t *testing.T) {
 		"a class at the end":  {"---\nglobs: src/*.[ch]\n---\nRule.\n", []string{"src/a.c", "src/a.h"}, []string{"src/a.go"}, false},
 		"quoted, with a hash": {"---\nglobs: 'src/a #1/**'\n---\nRule.\n", []string{"src/a #1/x"}, []string{"src/a"}, false},
 		"always, CRLF":        {"---\r\nalwaysApply: true\r\n---\r\nRule.", nil, []string{"a.go"}, true},
+		"braces in braces":    {"---\nglobs: \"src/**/*.{ts,{js,jsx},m{t,c}s}\"\n---\nRule.\n", []string{"src/a.ts", "src/x/a.jsx", "src/a.mts", "src/a.mcs"}, []string{"src/a.ms", "src/a.j"}, false},
+		"open braces":         {"---\nglobs: a}b{c, *.go\n---\nRule.\n", []string{"a}b{c"}, []string{"a.go.x"}, false},
+		"UTF-16":              {"\xff\xfe" + wide("---\nglobs: *.go\n---\nRule.\n"), []string{"a.go"}, nil, false},
+		"Latin-1":             {"---\nglobs: stra\xdfe/**\n---\nRule.\n", []string{"straße/a"}, []string{"strae/a"}, false},
 		"empty":               {"---\n---\nRule.\n", nil, []string{"a.go"}, false},
 	} {
 		r := &Rules{Files: open(t, map[string]string{".cursor/rules/x.mdc": tt.text})}
@@ -114,6 +119,44 @@ func TestFrontMatter(t *testing.T) {
 				t.Errorf("%s: applies to %s", name, file)
 			}
 		}
+	}
+}
+
+// wide returns ASCII in UTF-16.
+func wide(text string) string { return strings.Join(strings.Split(text, ""), "\x00") + "\x00" }
+
+// A file of instructions is shown once, although others include it, and also in circles.
+func TestIncludedOnce(t *testing.T) {
+	files := open(t, map[string]string{
+		"AGENTS.md": "ROOT @docs/style.md", "CLAUDE.md": "@AGENTS.md CLAUDE @docs/style.md", "docs/style.md": "STYLE @../CLAUDE.md @style.md",
+		"web/AGENTS.md": "WEB @CLAUDE.md", "web/CLAUDE.md": "@AGENTS.md PLACE",
+	})
+	got, err := start(t, files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	items, err := (&Rules{Files: files}).At(t.Context(), []string{"web/a.ts"}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, it := range items {
+		got += it.Text
+	}
+	for _, want := range []string{"ROOT", " CLAUDE ", "STYLE", "WEB", "PLACE"} {
+		if n := strings.Count(got, want); n != 1 {
+			t.Errorf("%s stands %d times in\n%s", want, n, got)
+		}
+	}
+}
+
+// What is beyond the limit of files is told.
+func TestManyInstructions(t *testing.T) {
+	files := map[string]string{}
+	for i := range maxScoped + 3 {
+		files[fmt.Sprintf(".cursor/rules/%d.mdc", i)] = "---\nglobs: a/**\n---\nRule.\n"
+	}
+	if got, err := start(t, open(t, files)); err != nil || !strings.Contains(got, "- 3 more files in .github/instructions and .cursor/rules") {
+		t.Errorf("%v: %s", err, got)
 	}
 }
 

@@ -133,6 +133,6 @@ func (r *Rules) Fetch(ctx context.Context, name string) (out Instructions, err e
 	if _, ok := onDemandName(out.Path); ok {
 		text = parseScoped(out.Path, text).text
 	}
-	out.Text, err = r.include(ctx, out.Path, text)
+	out.Text, err = r.include(ctx, out.Path, text, new([]string))
 	return out, err
 }

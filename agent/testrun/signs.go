@@ -79,7 +79,8 @@ var summaries = [...]summary{
 	{line: pattern.Lazy(`^\[  PASSED  \] \d+ tests?`)},
 	{line: pattern.Lazy(`^(?:\[doctest\] )?test cases: +\d+ \|`)},
 	{line: pattern.Lazy(`^(?:SUCCESS|FAIL)! -- \d+ Passed`)},
-	// terraform, cypress, webdriverio
+	// Boost.Test, terraform, cypress, webdriverio
+	{line: pattern.Lazy(`^Running \d+ test cases?\.\.\.$`)},
 	{line: pattern.Lazy(`^(?:Success|Failure)! \d+ passed, \d+ failed`)},
 	{line: pattern.Lazy(`^\s*│ +(?:Tests|Passing|Failing|Pending|Skipped): +\d+ +│$`), wordFirst: true},
 	{line: pattern.Lazy(`^Spec Files:\s+\d+ passed, `)},

@@ -62,8 +62,8 @@ var (
 	silent = map[string]string{"make": "-n", "gmake": "-n", "ctest": "-N", "go": "-c", "tox": "-l", "nox": "-l"}
 )
 
-// summing are programs that always sum up their tests, so that a run without a sum is in
-// doubt. wrappers run commands of the project; one that prints nothing ran none.
+// summing are programs that always sum up their tests. wrappers run commands of the project,
+// perhaps none, and their words may be of any language.
 var (
 	summing = [...]string{
 		"go", "cargo", "mvn", "mvnw", "gradle", "gradlew", "dotnet", "swift", "mix", "sbt", "node", "deno", "dart",
@@ -135,32 +135,20 @@ func says(run *session.TestRun, line, output string) session.TestsSay {
 		return ""
 	case say == "" && t.each.pass == 0 && benchmarks().MatchString(run.Line): //control:benchmarks-are-no-tests
 		return session.TestsSilent
-	case say != session.TestsSilent, slices.Contains(summing[:], program):
-		return say
-	case slices.Contains(wrappers[:], program) && isQuiet(output):
-		return say
+	case say == session.TestsSilent && !speaksOfTests(program): //control:wrapper-proves-nothing
+		return ""
 	}
-	return ""
+	return say
+}
+
+// speaksOfTests reports whether a run of a program without a word of tests is in doubt.
+func speaksOfTests(program string) bool {
+	return slices.Contains(summing[:], program) || slices.Contains(wrappers[:], program)
 }
 
 // benchmarks matches a Go command that measures and chooses its tests by name: often by a name
 // that no test has.
 var benchmarks = pattern.Lazy(`\bgo test .*-(?:bench\b.* -run\b|run\b.* -bench\b)`)
-
-// heading matches a line of a wrapper itself.
-var heading = pattern.Lazy(
-	`^(?:[>$] |g?make(?:\[\d+\])?: |yarn run v|Done in |task: |nox > |congratulations|\S+: (?:OK|commands|install|skip)\b|-+$)`,
-)
-
-// isQuiet reports whether an output has only the lines with which wrappers begin.
-func isQuiet(output string) bool {
-	for line := range strings.Lines(output) {
-		if line = strings.TrimSpace(line); line != "" && !heading().MatchString(line) {
-			return false
-		}
-	}
-	return true
-}
 
 // several reports whether the status of a line may be that of another command.
 func several(line string) bool { return strings.ContainsAny(strings.TrimSpace(line), "|;&\n`(") }

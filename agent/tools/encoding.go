@@ -27,10 +27,9 @@ func (e Encoding) Name() string {
 	return e.name
 }
 
-// Decode returns the text of a file and its encoding: UTF-8, UTF-16 with a byte order
-// mark, GBK, ISO-8859-1 or Windows-1252. Other bytes are returned unchanged.
-// [Encoding.Encode] always restores the same bytes. A wrong guess affects only new
-// text.
+// Decode returns the text of a file and its encoding: UTF-8, UTF-16, GBK, ISO-8859-1 or
+// Windows-1252. Other bytes are returned unchanged. [Encoding.Encode] always restores the
+// same bytes. A wrong guess affects only new text.
 func Decode(data []byte) (string, Encoding) {
 	for _, e := range guesses(data) {
 		text, err := e.enc.NewDecoder().Bytes(data)
@@ -52,7 +51,9 @@ func guesses(data []byte) []Encoding {
 		return []Encoding{{"UTF-16", unicode.UTF16(unicode.LittleEndian, unicode.UseBOM)}}
 	case bytes.HasPrefix(data, []byte("\xfe\xff")):
 		return []Encoding{{"UTF-16", unicode.UTF16(unicode.BigEndian, unicode.UseBOM)}}
-	case utf8.Valid(data), bytes.IndexByte(data, 0) >= 0:
+	case bytes.IndexByte(data, 0) >= 0:
+		return wide(data)
+	case utf8.Valid(data):
 		return nil
 	}
 	f := survey(data)
@@ -65,6 +66,28 @@ func guesses(data []byte) []Encoding {
 		return []Encoding{{"Windows-1252", charmap.Windows1252}, latin}
 	}
 	return []Encoding{latin}
+}
+
+// wide returns the byte order of a text in UTF-16 without a mark of it: half of its characters
+// are ASCII, so that the zero bytes are on one side, and all can be shown.
+func wide(data []byte) []Encoding {
+	var zeros [2]int
+	for i, c := range data {
+		if c == 0 {
+			zeros[i%2]++
+		}
+	}
+	e := Encoding{"UTF-16LE", unicode.UTF16(unicode.LittleEndian, unicode.IgnoreBOM)}
+	if zeros[0] > 0 {
+		e = Encoding{"UTF-16BE", unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM)}
+	}
+	text, err := e.enc.NewDecoder().Bytes(data)
+	odd := func(r rune) bool { return r < ' ' && !strings.ContainsRune("\t\n\r\f", r) || r == utf8.RuneError }
+	if err != nil || min(zeros[0], zeros[1]) > 0 || 4*max(zeros[0], zeros[1]) < len(data) ||
+		bytes.IndexFunc(text, odd) >= 0 {
+		return nil
+	}
+	return []Encoding{e}
 }
 
 // found counts features of the non-ASCII bytes of a text.

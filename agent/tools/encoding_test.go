@@ -37,6 +37,11 @@ func TestEncodings(t *testing.T) {
 		{"gbk", chinese, must(simplifiedchinese.GBK.NewEncoder().Bytes([]byte(chinese))), "GBK"},
 		{"utf-16 le", german, must(unicode.UTF16(unicode.LittleEndian, unicode.UseBOM).NewEncoder().Bytes([]byte(german))), "UTF-16"},
 		{"utf-16 be", chinese, must(unicode.UTF16(unicode.BigEndian, unicode.UseBOM).NewEncoder().Bytes([]byte(chinese))), "UTF-16"},
+		{"utf-16 le without a mark", german, must(unicode.UTF16(unicode.LittleEndian, unicode.IgnoreBOM).NewEncoder().Bytes([]byte(german))), "UTF-16LE"},
+		{"utf-16 be without a mark", "x = 'ü'\r\n", must(unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM).NewEncoder().Bytes([]byte("x = 'ü'\r\n"))), "UTF-16BE"},
+		{"numbers", "a\x00b\x00\x01\x00c\x00", []byte("a\x00b\x00\x01\x00c\x00"), "UTF-8"},
+		{"a record", "ab\x00\x00cd\x00\x00", []byte("ab\x00\x00cd\x00\x00"), "UTF-8"},
+		{"half a character", "a\x00b\x00c", []byte("a\x00b\x00c"), "UTF-8"},
 		{"a byte amiss in utf-8", german + "\xff\n", []byte(german + "\xff\n"), "UTF-8"},
 		{"binary", "\x00\xe9\x01", []byte("\x00\xe9\x01"), "UTF-8"},
 	} {

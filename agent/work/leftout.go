@@ -141,8 +141,13 @@ func (c *checkpoints) change(ctx context.Context, f workspace.Change, keep bool)
 func strayWork(list []workspace.Stray) (out []session.LeftOut) {
 	for _, s := range list {
 		why := "a branch in the workspace with work that the files do not have"
-		if s.Ref == "refs/stash" {
+		switch {
+		case s.Ref == "refs/stash":
 			why = "work that git put aside in the workspace"
+		case strings.HasPrefix(s.Ref, "refs/tags/"):
+			why = "a tag in the workspace with work that the files do not have"
+		case strings.HasPrefix(s.Ref, workspace.StrayCommit):
+			why = "work in the workspace that no branch has"
 		}
 		if len(s.Paths) > 0 {
 			why += ": " + strings.Join(s.Paths, ", ")

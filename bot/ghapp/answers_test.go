@@ -156,6 +156,9 @@ func TestOneBadAnswer(t *testing.T) {
 				seen[route] = true
 				return kind
 			})
+			if _, _, err := w.client.GitAuth(t.Context(), w.gh.URL()+"/acme/widget.git", ghapp.GitFetch); err != nil || len(seen) != 1 {
+				t.Errorf("credentials of git: %v after %d broken answers", err, len(seen))
+			}
 			for of, look := range list {
 				if _, err := look(); err != nil {
 					t.Errorf("%s: %v", of, err)

@@ -421,9 +421,13 @@ func (c *Client) GitAuth(ctx context.Context, rawURL string, use Git) (user, tok
 			Err: fmt.Errorf("%w: %s is not %s/%s at %s", errOtherHost, u.Redacted(), c.owner, c.repo, host),
 		}
 	}
-	tok, err := c.source.token(ctx, [...]permissions{fetching, pushing, pushingWorkflows}[use])
+	//nolint:bodyclose // there is none
+	_, err = repeated(ctx, c.app.cfg.Backoff, func() (_ *http.Response, err error) {
+		token, err = c.source.token(ctx, [...]permissions{fetching, pushing, pushingWorkflows}[use])
+		return nil, err
+	})
 	if err != nil {
 		return "", "", c.readError(op, err)
 	}
-	return "x-access-token", tok, nil
+	return "x-access-token", token, nil
 }

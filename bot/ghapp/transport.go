@@ -213,16 +213,20 @@ func (t retryReads) RoundTrip(r *http.Request) (*http.Response, error) {
 	if !isRead(r) {
 		return t.next.RoundTrip(r)
 	}
-	wait := t.backoff
+	return repeated(r.Context(), t.backoff, func() (*http.Response, error) { return t.next.RoundTrip(r) })
+}
+
+// repeated sends a request that changes nothing until its answer is not worth repeating.
+func repeated(ctx context.Context, wait time.Duration, send func() (*http.Response, error)) (*http.Response, error) {
 	for attempt := 1; ; attempt++ {
-		resp, err := t.next.RoundTrip(r)
+		resp, err := send()
 		if attempt == readAttempts || !worthRepeating(resp, err) {
 			return resp, err
 		}
 		if resp != nil {
 			discard(resp)
 		}
-		if err := Sleep(r.Context(), wait+rand.N(wait/2+1)); err != nil {
+		if err := Sleep(ctx, wait+rand.N(wait/2+1)); err != nil {
 			return nil, err
 		}
 		wait *= 2
@@ -241,7 +245,7 @@ func worthRepeating(resp *http.Response, err error) bool {
 		}
 		return !errors.Is(err, errOtherHost) && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded)
 	}
-	return resp.StatusCode >= 500
+	return resp != nil && resp.StatusCode >= 500
 }
 
 // Sleep waits for d, or until ctx is done.

@@ -77,7 +77,8 @@ func verbStory(before threadBefore, verb, end string) string {
 // is asked for the verb's own task, and the end is that of the verb.
 func TestVerbsWithoutWords(t *testing.T) {
 	ends := []struct{ verb, end string }{
-		{"review", "reviewed"}, {"security", "reviewed"}, {"plan", "planned"}, {"explore", "answered"},
+		{"review", "reviewed"}, {"security", "reviewed"}, {"debug", "answered"}, {"explore", "answered"},
+		{"ask", "answered"}, {"plan", "planned"}, {"architect", "answered"},
 	}
 	dir := t.TempDir()
 	for i, before := range threadsBefore() {

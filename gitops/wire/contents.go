@@ -96,7 +96,7 @@ func (w *Wire) Contents(ctx context.Context, remote string, ids []plumbing.Hash)
 	case err == nil && line == "":
 		err = fmt.Errorf("%w: its answer is empty", ErrUnavailable)
 	case err == nil && line != "packfile":
-		err = declinedError(line)
+		err = fmt.Errorf("%w: its answer begins with %q", ErrUnavailable, trailer.OneLine(line))
 	}
 	if err != nil {
 		return nil, errors.Join(err, res.Close())

@@ -11,7 +11,8 @@ import (
 // or as it is.
 func TestEncodingIsKept(t *testing.T) {
 	const latin, gbk, wide = "# Gr\xf6\xdfe f\xfcr\nx = 1\n", "# \xc5\xe4\xd6\xc3\xce\xc4\xbc\xfe\nx = 1\n", "\xff\xfeh\x00\xe9\x00\n\x00x\x00\n\x00"
-	b := toolstest.Open(t, map[string]string{"l.py": latin, "g.py": gbk, "w.txt": wide, "mixed.txt": "größe straße\nx\xff\n"})
+	b := toolstest.Open(t, map[string]string{"l.py": latin, "g.py": gbk, "w.txt": wide, "mixed.txt": "größe straße\nx\xff\n",
+		"bare.rc": "a\x00 \x00\xe9\x00\r\x00\n\x00"})
 	_, res := b.Do("read_file", toolstest.Arguments("path", "l.py"))
 	toolstest.Contains(t, res.Content, "1 | # Größe für\n")
 	_, res = b.Do("read_file", toolstest.Arguments("path", "g.py", "lines", "1-1"))
@@ -34,6 +35,11 @@ func TestEncodingIsKept(t *testing.T) {
 	b.Is("g.py", "# \xc5\xe4\xd6\xc3\xce\xc4\xbc\xfe\nx = '\xd6\xd0\xce\xc4'\n")
 	b.Do("edit_file", toolstest.Arguments("path", "w.txt", "old_string", "x", "new_string", "ü"))
 	b.Is("w.txt", "\xff\xfeh\x00\xe9\x00\n\x00\xfc\x00\n\x00")
+
+	_, res = b.Do("read_file", toolstest.Arguments("path", "bare.rc"))
+	toolstest.Contains(t, res.Content, "1 | a é\n")
+	b.Do("write_file", toolstest.Arguments("path", "bare.rc", "content", "b é\n"))
+	b.Is("bare.rc", "b\x00 \x00\xe9\x00\r\x00\n\x00")
 
 	b.Fails("write_file", toolstest.Arguments("path", "mixed.txt", "content", "größe straße\nx\uFFFD\ny\n"), "bytes that are no text")
 	b.Do("edit_file", toolstest.Arguments("path", "mixed.txt", "old_string", "größe", "new_string", "maß"))

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/zlib"
 	"crypto/sha1"
+	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -27,11 +28,46 @@ const (
 	maxNamed   = 5
 )
 
-// Strays returns the branches of the workspace's repository, and its stash, with commits
-// that HEAD does not have, unless their contents are in the files or in HEAD. It sees
-// only objects that were made in the workspace: git stores those one by one, and those of
-// the base are in packs. Commits in found had all their contents in the files once;
-// Strays adds to it.
+// Tracked returns the names of the files in the index of the workspace's repository. It
+// reads the versions of the index that git writes unless its configuration asks for another.
+func Tracked(root *os.Root) map[string]bool {
+	out := map[string]bool{}
+	data := (&repository{root: root}).read(".git/index")
+	if len(data) < head+sha1.Size || string(data[:4]) != "DIRC" || binary.BigEndian.Uint32(data[4:]) > 3 {
+		return out
+	}
+	rest := data[head : len(data)-sha1.Size]
+	for range binary.BigEndian.Uint32(data[8:]) {
+		if len(rest) < fixed+2 {
+			break
+		}
+		at := fixed
+		if rest[fixed-2]&0x40 != 0 { // more flags
+			at += 2
+		}
+		n := bytes.IndexByte(rest[at:], 0)
+		entry := (at + n + 8) &^ 7
+		if n < 1 || len(rest) < entry {
+			break
+		}
+		out[string(rest[at:at+n])] = true
+		rest = rest[entry:]
+	}
+	return out
+}
+
+// IsWorkTree reports whether a directory is a further work tree of the workspace's repository,
+// as `git worktree add` makes them.
+func IsWorkTree(root *os.Root, dir string) bool {
+	link := string((&repository{root: root}).read(path.Join(dir, ".git")))
+	return strings.HasPrefix(link, "gitdir: ") && strings.Contains(link, "/.git/worktrees/")
+}
+
+// Strays returns the branches and tags of the workspace's repository, its stash, and the
+// commits that a checkout left, if they have commits that HEAD does not have, and contents
+// that are neither in the files nor in HEAD. It sees only objects that were made in the
+// workspace: git stores those one by one, and those of the base are in packs. Commits in
+// found had all their contents in the files once; Strays adds to it. A commit is told once.
 func Strays(root *os.Root, found map[string]bool) []workspace.Stray {
 	r := &repository{root: root, left: maxObjects}
 	refs := r.refs()
@@ -65,6 +101,9 @@ func Strays(root *os.Root, found map[string]bool) []workspace.Stray {
 		s.More = max(0, len(s.Paths)-maxNamed)
 		s.Paths = s.Paths[:len(s.Paths)-s.More]
 		out = append(out, s)
+		for _, c := range commits {
+			ours[c.id] = true
+		}
 	}
 	return out
 }
@@ -92,26 +131,26 @@ type commit struct {
 	parents  []string
 }
 
-// refs returns the commits of the branches and of the stash, by full name.
+// refs returns the commits of the branches, of the stash, of tags made in the workspace,
+// and those that a checkout left, by the names of [workspace.Stray].
 func (r *repository) refs() map[string]string {
 	refs := map[string]string{}
 	add := func(name, id string) {
-		if (strings.HasPrefix(name, "refs/heads/") || name == "refs/stash") && isID(id) && len(refs) < maxRefs {
+		if isID(id) && len(refs) < maxRefs {
 			refs[name] = id
 		}
 	}
 	for line := range strings.Lines(string(r.read(".git/packed-refs"))) {
-		if id, name, ok := strings.Cut(strings.TrimSpace(line), " "); ok {
+		id, name, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if strings.HasPrefix(name, "refs/heads/") || name == "refs/stash" {
 			add(name, id)
 		}
 	}
 	loose := func(name string) { add(name, strings.TrimSpace(string(r.read(path.Join(".git", name))))) }
 	loose("refs/stash")
-	seen := 0
-	_ = fs.WalkDir(
-		r.root.FS(),
-		".git/refs/heads",
-		func(name string, d fs.DirEntry, err error) error { // no directory: no branches
+	for _, dir := range []string{".git/refs/heads", ".git/refs/tags"} {
+		seen := 0
+		_ = fs.WalkDir(r.root.FS(), dir, func(name string, d fs.DirEntry, err error) error { // no directory: no refs
 			if seen++; err != nil || seen > 10*maxRefs {
 				return fs.SkipAll
 			}
@@ -119,8 +158,19 @@ func (r *repository) refs() map[string]string {
 				loose(strings.TrimPrefix(name, ".git/"))
 			}
 			return nil
-		},
-	)
+		})
+	}
+	for line := range strings.Lines(string(r.read(".git/logs/HEAD"))) {
+		_, from, _ := strings.Cut(line, "\tcheckout: moving from ")
+		id, _, _ := strings.Cut(from, " ") // a branch has its name there
+		add(workspace.StrayCommit+id, id)
+	}
+	for name, id := range refs {
+		if tag, ok := r.object(id, "tag"); ok && strings.HasPrefix(name, "refs/tags/") {
+			first, _, _ := strings.Cut(string(tag), "\n")
+			refs[name] = strings.TrimPrefix(first, "object ")
+		}
+	}
 	return refs
 }
 

@@ -26,21 +26,35 @@ func TestStrays(t *testing.T) {
 		lines []string // a search for strays follows each
 		want  []workspace.Stray
 	}{
-		"none":                 {[]string{"echo more >>a.txt"}, nil},
-		"on the branch":        {[]string{side}, nil},
-		"left":                 {[]string{side + "git checkout -q main"}, []workspace.Stray{stray("refs/heads/fix/x", 1, "d/a.txt")}},
-		"left later":           {[]string{side, "git checkout -q main"}, []workspace.Stray{stray("refs/heads/fix/x", 1, "d/a.txt")}},
-		"two":                  {[]string{side + "echo b >b; git add b; git commit -qm two; git checkout -q main"}, []workspace.Stray{stray("refs/heads/fix/x", 2, "b", "d/a.txt")}},
-		"merged":               {[]string{side + "git checkout -q main; git merge -q fix/x"}, nil},
-		"picked":               {[]string{side + "git checkout -q main; echo z >z; git add z; git commit -qm z; git cherry-pick fix/x"}, nil},
-		"squashed, and then":   {[]string{side + "git checkout -q main; git merge -q --squash fix/x", "echo newer >d/a.txt"}, nil},
-		"taken as files":       {[]string{side + "git checkout -q main; git checkout -q fix/x -- d", "rm -r d"}, nil},
-		"dropped":              {[]string{side + "git checkout -q main; git branch -qD fix/x"}, nil},
-		"put aside":            {[]string{"echo more >>a.txt; git stash -q"}, []workspace.Stray{stray("refs/stash", 2, "a.txt")}},
-		"back from aside":      {[]string{"echo more >>a.txt; git stash -q; git stash pop -q"}, nil},
-		"only taken away":      {[]string{"git checkout -qb gone; git rm -q a.txt; git commit -qm gone; git checkout -q main"}, []workspace.Stray{stray("refs/heads/gone", 1)}},
-		"packed refs":          {[]string{side + "git checkout -q main; git pack-refs --all"}, []workspace.Stray{stray("refs/heads/fix/x", 1, "d/a.txt")}},
-		"another work tree":    {[]string{"git worktree add -q -b w ../wt; cd ../wt; echo w >w.txt; git add -A; git commit -qm w"}, []workspace.Stray{stray("refs/heads/w", 1, "w.txt")}},
+		"none":               {[]string{"echo more >>a.txt"}, nil},
+		"on the branch":      {[]string{side}, nil},
+		"left":               {[]string{side + "git checkout -q main"}, []workspace.Stray{stray("refs/heads/fix/x", 1, "d/a.txt")}},
+		"left later":         {[]string{side, "git checkout -q main"}, []workspace.Stray{stray("refs/heads/fix/x", 1, "d/a.txt")}},
+		"two":                {[]string{side + "echo b >b; git add b; git commit -qm two; git checkout -q main"}, []workspace.Stray{stray("refs/heads/fix/x", 2, "b", "d/a.txt")}},
+		"merged":             {[]string{side + "git checkout -q main; git merge -q fix/x"}, nil},
+		"picked":             {[]string{side + "git checkout -q main; echo z >z; git add z; git commit -qm z; git cherry-pick fix/x"}, nil},
+		"squashed, and then": {[]string{side + "git checkout -q main; git merge -q --squash fix/x", "echo newer >d/a.txt"}, nil},
+		"taken as files":     {[]string{side + "git checkout -q main; git checkout -q fix/x -- d", "rm -r d"}, nil},
+		"dropped":            {[]string{side + "git checkout -q main; git branch -qD fix/x"}, nil},
+		"put aside":          {[]string{"echo more >>a.txt; git stash -q"}, []workspace.Stray{stray("refs/stash", 2, "a.txt")}},
+		"back from aside":    {[]string{"echo more >>a.txt; git stash -q; git stash pop -q"}, nil},
+		"only taken away":    {[]string{"git checkout -qb gone; git rm -q a.txt; git commit -qm gone; git checkout -q main"}, []workspace.Stray{stray("refs/heads/gone", 1)}},
+		"packed refs":        {[]string{side + "git checkout -q main; git pack-refs --all"}, []workspace.Stray{stray("refs/heads/fix/x", 1, "d/a.txt")}},
+		"another work tree":  {[]string{"git worktree add -q -b w ../wt; cd ../wt; echo w >w.txt; git add -A; git commit -qm w"}, []workspace.Stray{stray("refs/heads/w", 1, "w.txt")}},
+		"left without a branch": {[]string{"git checkout -q --detach; echo d >d.txt; git add d.txt; git commit -qm one; git branch kept; echo e >d.txt; git commit -qam two; git checkout -q main; git branch -qD kept"},
+			[]workspace.Stray{stray("the commit ID", 2, "d.txt")}},
+		"left, and on a branch": {[]string{"git checkout -q --detach; echo d >d.txt; git add d.txt; git commit -qm one; git checkout -qb fix/d; git checkout -q main"},
+			[]workspace.Stray{stray("refs/heads/fix/d", 1, "d.txt")}},
+		"left and merged":    {[]string{"git checkout -q --detach; echo d >d.txt; git add d.txt; git commit -qm one; git checkout -q main; git merge -q HEAD@{1}"}, nil},
+		"only looked at":     {[]string{"git checkout -q HEAD~1; git checkout -q main"}, nil},
+		"tag":                {[]string{side + "git tag keep; git checkout -q main; git branch -qD fix/x"}, []workspace.Stray{stray("refs/tags/keep", 1, "d/a.txt")}},
+		"tag with a message": {[]string{side + "git tag -am kept keep; git checkout -q main; git branch -qD fix/x"}, []workspace.Stray{stray("refs/tags/keep", 1, "d/a.txt")}},
+		"two on each other": {[]string{side + "git checkout -qb on; echo b >b; git add b; git commit -qm two; git checkout -q main"},
+			[]workspace.Stray{stray("refs/heads/fix/x", 1, "d/a.txt"), stray("refs/heads/on", 1, "b", "d/a.txt")}},
+		"orphan":               {[]string{"git checkout -q --orphan o; git rm -rfq .; echo o >o.txt; git add o.txt; git commit -qm o; git checkout -q main"}, []workspace.Stray{stray("refs/heads/o", 1, "o.txt")}},
+		"amended":              {[]string{side + "echo newer >d/a.txt; git commit -qa --amend -m one; git checkout -q main; git merge -q fix/x"}, nil},
+		"in a rebase":          {[]string{side + "git checkout -q main; mkdir d; echo other >d/a.txt; git add -A; git commit -qm other; git checkout -q fix/x; ! git rebase main >/dev/null 2>&1"}, []workspace.Stray{stray("refs/heads/fix/x", 1, "d/a.txt")}},
+		"in a merge":           {[]string{side + "git checkout -q main; mkdir d; echo other >d/a.txt; git add -A; git commit -qm other; ! git merge fix/x >/dev/null 2>&1"}, []workspace.Stray{stray("refs/heads/fix/x", 1, "d/a.txt")}},
 		"a link":               {[]string{"git checkout -qb l; ln -s a.txt l; git add l; git commit -qm l; git checkout -q main; ln -s a.txt l"}, nil},
 		"old branch":           {[]string{"git branch old HEAD~1"}, nil},
 		"without a repository": {[]string{side + "git checkout -q main; rm -rf .git"}, nil},
@@ -64,6 +78,11 @@ func TestStrays(t *testing.T) {
 				sh(t, dir, line)
 				got = Strays(root, found)
 			}
+			for i, s := range got {
+				if _, ok := strings.CutPrefix(s.Ref, workspace.StrayCommit); ok {
+					got[i].Ref = workspace.StrayCommit + "ID"
+				}
+			}
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("strays (-want +got):\n%s", diff)
 			}
@@ -79,5 +98,38 @@ func sh(t *testing.T, dir, line string) {
 		"GIT_COMMITTER_NAME=A", "GIT_COMMITTER_EMAIL=a@e.invalid")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%s: %v\n%s", strings.TrimSpace(line), err, out)
+	}
+}
+
+// TestTracked: the names in the index are those that git lists, whatever was done to it.
+func TestTracked(t *testing.T) {
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("NEEDS GIT")
+	}
+	dir := t.TempDir()
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = root.Close() }()
+	if got := Tracked(root); len(got) != 0 {
+		t.Errorf("without a repository: %v", got)
+	}
+	sh(t, dir, "git init -q -b main; echo x/ >.gitignore; mkdir x; for i in 1 22 333 4444 55555 666666 7777777; do echo $i >x/$i; done; git add -f x/1 x/22 x/333 x/4444 x/55555; git add -N x/666666 -f")
+	want := map[string]bool{"x/1": true, "x/22": true, "x/333": true, "x/4444": true, "x/55555": true, "x/666666": true}
+	if diff := cmp.Diff(want, Tracked(root)); diff != "" {
+		t.Error(diff)
+	}
+	data, err := root.ReadFile(".git/index")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := range data {
+		if err := root.WriteFile(".git/index", data[:n], 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if got := Tracked(root); len(got) > len(want) {
+			t.Errorf("the first %d bytes have %v", n, got)
+		}
 	}
 }

@@ -11,9 +11,11 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 
 	"github.com/handrail-bot/handrail/agent/workspace"
+	"github.com/handrail-bot/handrail/agent/workspace/gitdir"
 )
 
 // baseline is the initial state of the tree.
@@ -129,7 +131,7 @@ func isSkipped(name string) bool { return name == ".git" || strings.HasPrefix(na
 func trackable(n *node) bool { return n.mode.IsRegular() || n.mode&fs.ModeSymlink != 0 }
 
 // changes compares the tree with the base. It omits new files excluded by .gitignore,
-// because they would not be committed, unless write has written them.
+// because they would not be committed, unless write has written them or they are carried.
 func (h *host) changes(ctx context.Context) ([]workspace.WireChange, error) {
 	if err := h.base.wait(ctx); err != nil {
 		return nil, err
@@ -145,13 +147,14 @@ func (h *host) changes(ctx context.Context) ([]workspace.WireChange, error) {
 		return nil, fmt.Errorf("list changes: %w", err)
 	}
 	h.git.refresh()
+	carried := sync.OnceValue(d.carried)
 	out, more := d.out, 0
 	for i := range d.fresh {
 		n := &d.fresh[i]
 		wrote, made := h.wroteFile(n)
 		ignored := h.git.match(n.path, n.isDir())
 		switch {
-		case ignored && !wrote: //control:told-to-write
+		case ignored && !wrote && !carried()[n.path]: //control:told-to-write
 		case len(out) >= maxListed:
 			more++
 		default:
@@ -159,7 +162,7 @@ func (h *host) changes(ctx context.Context) ([]workspace.WireChange, error) {
 			c.Wrote = wrote
 			if !trackable(n) {
 				c.Why = kindOf(n.mode)
-			} else if ignored && !made {
+			} else if ignored && !made && !carried()[n.path] {
 				c.Why = ignoredWhy
 			}
 			out = append(out, c)
@@ -182,26 +185,56 @@ func (h *host) changes(ctx context.Context) ([]workspace.WireChange, error) {
 // file, as an installation makes node_modules.
 const ignoredWhy = "`.gitignore` covers it, and a command made it; to keep it, delete it and write it anew"
 
+// carried returns new files that are part of the work although .gitignore covers them: those
+// that git tracks in the workspace, as after `git add -f` and `git mv`, and those with the
+// content of a deleted file, and with its name or in its directory, as after mv.
+func (d *diff) carried() map[string]bool {
+	out := gitdir.Tracked(d.h.root) //control:tracked-is-carried
+	gone, dirs := map[string][]string{}, map[string]bool{}
+	for _, c := range d.out {
+		if c.Kind == workspace.Deleted {
+			dir, name := path.Split(string(c.Path))
+			gone[name], gone[dir] = append(gone[name], dir+name), append(gone[dir], dir+name)
+		}
+	}
+	for _, n := range d.fresh {
+		dir, name := path.Split(n.path)
+		same := func(from string) bool { return d.h.base.sameAs(d.h.base.base, from, &n) }
+		if n.stat.Size > 0 && (slices.ContainsFunc(gone[name], same) || slices.ContainsFunc(gone[dir], same)) { //control:moved-is-carried
+			out[n.path], dirs[path.Dir(n.path)] = true, true
+		}
+	}
+	for _, n := range d.fresh { // empty files are alike everywhere, so their neighbors decide
+		if n.stat.Size == 0 && dirs[path.Dir(n.path)] && gone[path.Base(n.path)] != nil {
+			out[n.path] = true
+		}
+	}
+	return out
+}
+
 // diff collects changes.
 type diff struct {
 	h      *host
 	out    []workspace.WireChange
 	fresh  []node // including special files
 	seen   map[string]bool
-	closed []string // unreadable directories
+	closed []string // unreadable directories, and other work trees
 }
 
 // shut records an unreadable directory. Its content is unknown, and so does not count
 // as deleted.
-func (d *diff) shut(dir string) {
+func (d *diff) shut(dir string) { d.leave(dir, "a directory that cannot be read") }
+
+// leave leaves a directory out with all its content.
+func (d *diff) leave(dir, why string) {
 	if !slices.Contains(d.closed, dir) { //control:closed-directory
 		d.closed = append(d.closed, dir)
-		d.out = append(
-			d.out,
-			workspace.WireChange{Path: []byte(dir), Mode: fs.ModeDir, Why: "a directory that cannot be read"},
-		)
+		d.out = append(d.out, workspace.WireChange{Path: []byte(dir), Mode: fs.ModeDir, Why: why})
 	}
 }
+
+// workTree explains why a work tree of another branch is left out: it has all files twice.
+const workTree = "a work tree of another branch; what is committed there comes here by `git merge`"
 
 // isReadable reports whether a path is outside of all unreadable directories.
 func (d *diff) isReadable(p string) bool {
@@ -254,11 +287,25 @@ func (d *diff) stamps(ctx context.Context) error {
 // walkAll is the function [walkAll], but also records files that no commit can hold.
 func (d *diff) walkAll(root *os.Root, visit func(n *node)) *walker {
 	w := walkTracked(root, visit)
+	return d.further(w, func(n *node) { d.fresh = append(d.fresh, *n) })
+}
+
+// further lets a walker also see files that no commit can hold, and leave out directories.
+func (d *diff) further(w *walker, special func(n *node)) *walker {
 	inner := w.visit
 	w.closed = d.shut
+	w.enter = func(dir string, names []string) {
+		_, linked := slices.BinarySearch(names, ".git")
+		if linked && dir != "." && gitdir.IsWorkTree(d.h.root, dir) { //control:work-tree-is-left
+			d.leave(dir, workTree)
+		}
+	}
 	w.visit = func(n *node) (bool, error) {
-		if isSpecial(n) {
-			d.fresh = append(d.fresh, *n)
+		switch {
+		case !d.isReadable(n.path):
+			return false, nil
+		case isSpecial(n):
+			special(n)
 		}
 		return inner(n)
 	}
@@ -274,11 +321,11 @@ const maxCompared = 1 << 20
 
 // same reports whether a touched file equals the base. It returns false if the
 // comparison would take too long.
-func (b *baseline) same(n *node) bool { return b.sameAs(b.base, n) }
+func (b *baseline) same(n *node) bool { return b.sameAs(b.base, n.path, n) }
 
 // create adds a file that the base lacks, unless it equals the set-up layer.
 func (d *diff) create(n *node) {
-	if !d.h.base.sameAs(d.h.base.layer, n) { //control:layer-is-no-change
+	if !d.h.base.sameAs(d.h.base.layer, n.path, n) { //control:layer-is-no-change
 		d.fresh = append(d.fresh, *n)
 	}
 }
@@ -297,16 +344,21 @@ func (b *baseline) inLayer(name string) bool {
 	return err == nil
 }
 
-// sameAs reports whether a file equals the one in a tree below.
-func (b *baseline) sameAs(below *os.Root, n *node) bool {
+// sameAs reports whether a file equals the one of a name in a tree below.
+func (b *baseline) sameAs(below *os.Root, name string, n *node) bool {
 	if below == nil || !n.mode.IsRegular() || n.stat.Size > maxCompared {
 		return false
 	}
-	old, err := below.Lstat(n.path)
+	old, err := below.Lstat(name)
 	if err != nil || !old.Mode().IsRegular() || old.Size() != n.stat.Size || (old.Mode()^n.mode)&0o100 != 0 {
 		return false
 	}
-	return sameBytes(below, b.top(), n.path)
+	was, err := readPlain(below, name)
+	if err != nil {
+		return false
+	}
+	is, err := readPlain(b.top(), n.path)
+	return err == nil && bytes.Equal(was, is)
 }
 
 // top returns the directory from which to read the present files.
@@ -317,18 +369,12 @@ func (b *baseline) top() *os.Root {
 	return b.tree
 }
 
-func sameBytes(x, y *os.Root, path string) bool {
-	var data [2][]byte
-	for i, root := range []*os.Root{x, y} {
-		f, err := root.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
-		if err != nil {
-			return false
-		}
-		data[i], err = io.ReadAll(io.LimitReader(f, maxCompared+1))
-		f.Close()
-		if err != nil {
-			return false
-		}
+// readPlain reads a regular file of at most maxCompared bytes.
+func readPlain(root *os.Root, name string) ([]byte, error) {
+	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
+	if err != nil {
+		return nil, err
 	}
-	return bytes.Equal(data[0], data[1])
+	defer func() { _ = f.Close() }()
+	return io.ReadAll(io.LimitReader(f, maxCompared+1))
 }

@@ -96,16 +96,7 @@ func (d *diff) addCreated(ctx context.Context, dir string) error {
 	if d.h.base.layer == nil {
 		return d.walkAll(d.h.root, func(n *node) { d.fresh = append(d.fresh, *n) }).walk(ctx, dir)
 	}
-	w := walkTracked(d.h.base.upper, d.create)
-	inner := w.visit
-	w.closed = d.shut
-	w.visit = func(n *node) (bool, error) {
-		if isSpecial(n) {
-			d.addSpecial(n)
-		}
-		return inner(n)
-	}
-	return w.walk(ctx, dir)
+	return d.further(walkTracked(d.h.base.upper, d.create), d.addSpecial).walk(ctx, dir)
 }
 
 // entries reads one directory. A missing directory is empty.

@@ -76,7 +76,17 @@ func git(t *testing.T, s Subject) {
 		err != nil {
 		t.Errorf("strays (-want +got): %v\n%s", err, diff)
 	}
-	mustRun(t, ws, "git fsck && rm -rf .git")
+	mustRun(t, ws, "git worktree add -q -b side .trees/side && echo w >.trees/side/new.txt")
+	cs, err = ws.Changes(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range cs {
+		if strings.HasPrefix(c.Path, ".trees") && (c.Path != ".trees/side" || !strings.HasPrefix(c.Why, "a work tree of another branch")) {
+			t.Errorf("of a work tree %+v is a change", c)
+		}
+	}
+	mustRun(t, ws, "git worktree remove --force .trees/side && git branch -qD side && git fsck && rm -rf .git")
 	if res := run(t, ws, "git status"); res.Exit == 0 {
 		t.Errorf("the repository came back: %s", res.Output)
 	}

@@ -346,14 +346,15 @@ rm -r tofile todir; echo f > tofile; mkdir todir; echo d > todir/d; printf 'byte
 	}
 }
 
-// written checks that a file that Write made is a change, also if .gitignore covers it, and
-// that an edit of an ignored file that a command made says why it is not kept.
+// written checks that a file that Write made is a change, also if .gitignore covers it, as is
+// one that a command moved there, and that an edit of an ignored file that a command made
+// says why it is not kept.
 func written(t *testing.T, s Subject) {
-	ws := Open(t, s, Tree{".gitignore": "lib/\n*.log\n", "old.log": "base\n"})
+	ws := Open(t, s, Tree{".gitignore": "lib/\n*.log\n", "old.log": "base\n", "core/a.py": "a = 1\n", "core/__init__.py": "", "core/b.py": "b = 1\n", "b.ts": "b\n", "lib/kept.ts": "kept\n"})
 	mustRun(
 		t,
 		ws,
-		"mkdir lib; echo made >lib/made.ts; echo made >lib/edited.ts; : >lib/empty.ts; echo x >gone.log; ln -s lib src",
+		"echo made >lib/made.ts; echo made >lib/edited.ts; : >lib/empty.ts; echo x >gone.log; ln -s lib src",
 	)
 	for _, name := range []string{"lib/new.ts", "lib/edited.ts", "lib/empty.ts", "lib/removed.ts", "lib/moved.ts", "src/linked.ts", "old.log", "plain.txt"} {
 		if err := ws.Write(t.Context(), name, []byte("written\n")); err != nil {
@@ -363,7 +364,8 @@ func written(t *testing.T, s Subject) {
 	if err := ws.Remove(t.Context(), "lib/removed.ts"); err != nil {
 		t.Fatal(err)
 	}
-	mustRun(t, ws, "echo again >lib/removed.ts; mv lib/moved.ts lib/to.ts; cp lib/new.ts lib/copy.ts")
+	mustRun(t, ws, "echo again >lib/removed.ts; mv lib/moved.ts lib/to.ts; cp lib/new.ts lib/copy.ts; mv core lib/; "+
+		"mkdir lib/x; : >lib/x/__init__.py; echo b >lib/b.ts; echo 'b = 2' >lib/x/b.py; mv lib/kept.ts lib/renamed.ts") // a moved directory, and what only looks like it
 	cs, err := ws.Changes(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -373,7 +375,10 @@ func written(t *testing.T, s Subject) {
 		got = append(got, fmt.Sprint(c.Kind, " ", c.Path, " ", c.Wrote, map[bool]string{true: " not kept"}[c.Why != ""]))
 	}
 	want := []string{
-		"create lib/edited.ts true not kept", "create lib/empty.ts true", "create lib/linked.ts true", "create lib/new.ts true", "create lib/to.ts true", "modify old.log false",
+		"delete core/__init__.py false", "delete core/a.py false", "delete core/b.py false",
+		"create lib/core/__init__.py false", "create lib/core/a.py false", "create lib/core/b.py false",
+		"create lib/edited.ts true not kept", "create lib/empty.ts true", "delete lib/kept.ts false", "create lib/linked.ts true", "create lib/new.ts true",
+		"create lib/renamed.ts false", "create lib/to.ts true", "modify old.log false",
 		"create plain.txt true", "create src false",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
