@@ -187,7 +187,7 @@ func openedUses(t testing.TB, c *lsp.Client, dir string, keep func(rel string, s
 	}
 	c.Ready(t.Context(), 2*time.Minute)
 	for _, f := range files {
-		list, err := c.Symbols(t.Context(), f)
+		list, err := patient(func() ([]lsp.Symbol, error) { return c.Symbols(t.Context(), f) })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -198,8 +198,18 @@ func openedUses(t testing.TB, c *lsp.Client, dir string, keep func(rel string, s
 			}
 		}
 	}
+	t.Logf("%d definitions in %d files", len(all), len(files))
 	usesOf(t, c, dir, all)
 	return all
+}
+
+// patient asks again until a server answers.
+func patient[T any](ask func() (T, error)) (answer T, err error) {
+	for {
+		if answer, err = ask(); !errors.Is(err, lsp.ErrSilent) {
+			return answer, err
+		}
+	}
 }
 
 // differ tells the places that are too many, and those that are missing.
@@ -368,7 +378,9 @@ func usesOf(t testing.TB, c *lsp.Client, dir string, all []symbol) {
 	for i := range all {
 		at := lsp.Position{Line: all[i].Line - 1, Byte: all[i].Column - 1}
 		for range 2 { // the first answer warms
-			places, err := c.Find(t.Context(), lsp.Declared, filepath.Join(dir, all[i].File), at)
+			places, err := patient(func() ([]lsp.Place, error) {
+				return c.Find(t.Context(), lsp.Declared, filepath.Join(dir, all[i].File), at)
+			})
 			if err != nil {
 				t.Fatal(err)
 			}
