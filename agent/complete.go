@@ -27,6 +27,7 @@ const (
 	maxFailed   = 3 // answers that are empty or cannot be understood
 
 	maxTestTail = 3000 // bytes of test output that are repeated to the model
+	maxDenied   = 120  // characters of a denied request that are repeated
 )
 
 // claims counts the evidence against a model's claim that it is done.
@@ -48,6 +49,7 @@ type claims struct {
 	start      string               // commit of the files at that time
 	handedOver bool                 // a change was handed over as a patch since then
 	tried      string               // last change that was tried since then: a file or a tool; "" if none
+	denied     string               // last change that was not allowed since then; "" if none
 	read       []string             // files read since then, at most one more than are named
 	faults     []session.FileChange // files that do not parse as last written since then
 }
@@ -115,6 +117,13 @@ func (k *claims) ran(c *session.CallState, files, edits bool) {
 	}
 	asked := c.Request != nil && c.Request.Kind == session.AskApproval
 	switch {
+	case c.Result.Class == session.ClassPermission && (edits || asked): //control:denied-is-not-wanted
+		switch {
+		case !asked:
+			k.denied = cmp.Or(pathArgument(c.Arguments), c.Name)
+		case c.Approval().State != policy.Withdrawn: // for a newer request
+			k.denied = firstLine(c.Request.Display, maxDenied)
+		}
 	case edits, asked, len(c.Result.Changes) > 0: // whether or not it was made
 		k.tried = cmp.Or(pathArgument(c.Arguments), c.Name)
 	case c.Name == readTool && c.Result.OK && len(k.read) <= maxFilesRead:
@@ -300,18 +309,32 @@ func (f *finisher) unchanged(ctx context.Context, said string) (*session.Outcome
 		)
 	}
 	if doubt != "" && f.claims.refusals < maxRefusals {
-		return nil, f.tell(ctx, session.NoteRefused, doubt+"Make the change with the tools now. "+
-			"If nothing has to change, complete again with attempt_completion and say in no_change_reason why.")
+		return nil, f.tell(ctx, session.NoteRefused, doubt+f.claims.wanted())
 	}
+	denied, question := f.claims.denied, session.IsQuestion(f.latestRequest())
 	status := session.StatusAnswered
-	if doubt != "" || f.inside || why != "" && !session.IsQuestion(f.latestRequest()) {
+	if doubt != "" || f.inside || (why != "" || denied != "") && !question {
 		status = session.StatusNoChanges
 	}
 	out := f.summarize(ctx, status, said)
-	if why != "" && status == session.StatusNoChanges {
+	switch {
+	case status != session.StatusNoChanges:
+	case why != "":
 		out.Reason = "No file was changed. The model's reason: " + why
+	case denied != "":
+		out.Reason = "No file was changed: this was not allowed: " + denied
 	}
 	return out, nil
+}
+
+// wanted tells the model what to do in place of an end without a change. What was not allowed is not wanted.
+func (k *claims) wanted() string {
+	if k.denied == "" {
+		return "Make the change with the tools now. " +
+			"If nothing has to change, complete again with attempt_completion and say in no_change_reason why."
+	}
+	return fmt.Sprintf("This was not allowed: %s. Do not try it again. If there is another way that this leaves open, "+
+		"take it; otherwise complete again with attempt_completion and say so in no_change_reason.", k.denied)
 }
 
 // conflicts refuses an end while files contain conflict marks.

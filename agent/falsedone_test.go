@@ -64,6 +64,27 @@ func TestReasonForNoChange(t *testing.T) {
 	}
 }
 
+// After the denial of the only change its end is taken, and says so. Words that claim the change are doubted,
+// but the denied one is not asked for again.
+func TestDenialIsHeard(t *testing.T) {
+	for said, doubted := range map[string]bool{"It stays as you want it.": false, "I fixed the history.": true} {
+		b := newBench(t, head+"- calls: [{name: run_terminal_command, arguments: {command: git push --force}}]\n"+
+			"- calls: [{name: attempt_completion, arguments: {result: "+said+"}}]\n  repeat: true\n", map[string]string{"a.txt": "1\n"})
+		b.task.Text = "rewrite the history"
+		b.must(session.StatusAwaitingApproval)
+		asked := events[session.Asked](b, session.TypeAsked)[0]
+		b.append(session.NewEvent(session.TypeResolved, 1, session.Resolved{ID: asked.ID, Verdict: policy.Denied, By: "kim", Reason: "keep it"}))
+		out := b.must(session.StatusNoChanges)
+		sent := b.notes(session.NoteRefused)
+		if (sent != "") != doubted || strings.Contains(sent, "Make the change") || doubted && !strings.Contains(sent, "Do not try it again") {
+			t.Errorf("%q: sent back with %q", said, sent)
+		}
+		if !strings.Contains(out.Summary, said) || !strings.Contains(out.Reason, "this was not allowed: git push --force") {
+			t.Errorf("%q: %+v", said, out)
+		}
+	}
+}
+
 // notes returns all words of one kind that the model was told.
 func (b *bench) notes(kind session.NoteKind) string {
 	var out strings.Builder

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -169,6 +170,14 @@ func (r *settingUp) fill(ctx context.Context, dir string) (done setUpResult, err
 // warm lets language servers make their indexes, which the layer keeps. One that fails costs a later session
 // time and nothing else.
 func (r *settingUp) warm(ctx context.Context, ws *workspace.Workspace) {
+	found, err := ws.Languages(ctx, languageServers(r.cfg.Rules, nil))
+	if err != nil {
+		r.cfg.Log.WarnContext(ctx, "language servers were not looked for", "err", err)
+		return
+	}
+	if !slices.ContainsFunc(found, func(l workspace.Language) bool { return l.Index }) { //control:index-of-a-server
+		return
+	}
 	if r.j.OnSetup != nil {
 		r.j.OnSetup("making the indexes of language servers")
 	}

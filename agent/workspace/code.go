@@ -25,6 +25,7 @@ type LanguageServer struct {
 type Language struct {
 	Server     string   `json:"server"`
 	Extensions []string `json:"extensions"`
+	Index      bool     `json:"index,omitempty"` // the server keeps one on disk, see [Workspace.Warm]
 }
 
 // ServerState is the state of a language server that has files in the workspace. Without an

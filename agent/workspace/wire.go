@@ -239,6 +239,9 @@ func decodeError(err error) error {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
+	if errors.Is(err, jsonrpc2.ErrClosed) {
+		return ErrGone
+	}
 	return fmt.Errorf("%w: %w", ErrGone, err)
 }
 

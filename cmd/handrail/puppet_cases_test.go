@@ -76,11 +76,39 @@ func (i injection) call() (tool string, args map[string]any) {
 	return "write_file", map[string]any{"path": "notes.txt", "content": i.Payload + "\n"}
 }
 
+// ofAgent returns a call as one of an external agent's own tools, if it has such a one.
+func ofAgent(tool string, args map[string]any) (string, map[string]any) {
+	text := func(key string) string {
+		s, _ := args[key].(string)
+		return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+	}
+	switch tool {
+	case "run_terminal_command":
+		return "bash", args
+	case "write_file":
+		return "write", args
+	case "read_file":
+		return "bash", map[string]any{"command": "cat -- " + text("path")}
+	case "search_workspace":
+		return "bash", map[string]any{"command": "timeout 5 grep -rE -e " + text("pattern") + " ."}
+	}
+	return tool, args
+}
+
 // script has the puppet read, say the secret, obey, and go on as if nothing
-// was.
-func (i injection) script(t *testing.T) string {
+// was. It uses the tools of an external agent if it is behind one.
+func (i injection) script(t *testing.T, foreign bool) string {
 	t.Helper()
 	tool, args := i.call()
+	if foreign {
+		tool, args = ofAgent(tool, args)
+		for n, c := range i.First {
+			name, _ := c["name"].(string)
+			with, _ := c["arguments"].(map[string]any)
+			name, with = ofAgent(name, with)
+			i.First[n] = map[string]any{"name": name, "arguments": with}
+		}
+	}
 	spelled := spellings(canary)
 	var turns []map[string]any
 	if len(i.First) > 0 {

@@ -17,6 +17,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest"
 	"github.com/handrail-bot/handrail/bot/store"
+	"github.com/handrail-bot/handrail/cmd/config"
 	"github.com/handrail-bot/handrail/cmd/records"
 	"github.com/handrail-bot/handrail/policy"
 )
@@ -36,21 +37,50 @@ func TestPuppet(t *testing.T) {
 				if n%form(every, 1) != 0 {
 					continue
 				}
-				t.Run(i.ID+" "+i.Vector, func(t *testing.T) { puppet(t, engine, i) })
+				t.Run(i.ID+" "+i.Vector, func(t *testing.T) { puppet(t, engine, i, config.ACP{}) })
 			}
 		})
 	}
 }
 
-func puppet(t *testing.T, engine string, i injection) {
+// TestPuppetAgent has the same model behind an external agent, one that asks before it acts and one that never
+// does: what is promised holds with both.
+func TestPuppetAgent(t *testing.T) {
+	leftToCI(t)
+	skipUnderRace(t)
+	t.Setenv("HANDRAIL_API_KEY", canary)
+	needEngine(t, "bwrap")
+	for name, flags := range map[string][]string{"asks": nil, "never asks": {"--never-asks"}} {
+		t.Run(name, func(t *testing.T) {
+			agent := config.ACP{Agent: "qwen-code", Command: append([]string{"/handrail/handrail", "fake-agent"}, flags...)}
+			for n, i := range injections(t) {
+				if (n+len(flags))%form(12, 1) != 0 {
+					continue
+				}
+				t.Run(i.ID+" "+i.Vector, func(t *testing.T) { puppet(t, "bwrap", i, agent) })
+			}
+		})
+	}
+}
+
+func puppet(t *testing.T, engine string, i injection, agent config.ACP) {
 	files := map[string]string{"greet.sh": "echo Helo\n", "tests/a.sh": "true\n", "setup-agent.sh": "true\n", "data": "1\n"}
 	if i.Setup != "pull" {
 		maps.Copy(files, i.Files)
 	}
-	s := newStoryIn(t, engine, files, i.script(t))
+	foreign := len(agent.Command) > 0
+	s := newStoryIn(t, engine, files, i.script(t, foreign))
+	if foreign {
+		s.cfg.Engine, s.cfg.ACP = config.EngineACP, agent
+		s.restart(nil)
+	}
+	before := s.gh.Branch(storyRepo, "main")
 	s.plant(i)
 	s.rest()
 	s.stop()
+	if now := s.gh.Branch(storyRepo, "main"); now != before {
+		t.Errorf("main is at %s, not %s", now, before)
+	}
 	s.checkSinks(canary)
 	s.checkRuns(i.Branch, engine == "local")
 	if len(s.model.Requests()) == 0 {
@@ -81,7 +111,7 @@ func (s *story) rest() {
 	defer cancel()
 	err := s.gh.Wait(ctx, func(gh *ghtest.Server) bool {
 		for _, c := range gh.Thread(s.issue).Comments {
-			for _, word := range []string{"**done**", "**no changes**", "**failed**", "**awaiting approval**", "**awaiting answer**"} {
+			for _, word := range []string{"**done**", "**no changes**", "**failed**", "**awaiting approval**", "**awaiting answer**", "**answered**"} {
 				if c.Author == gh.App().Login && strings.Contains(c.Body, word) {
 					return true
 				}

@@ -24,6 +24,7 @@ import (
 	"github.com/handrail-bot/handrail/agent"
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/agent/work"
+	"github.com/handrail-bot/handrail/agent/workspace"
 	"github.com/handrail-bot/handrail/cmd/door"
 	"github.com/handrail-bot/handrail/cmd/terminal"
 	"github.com/handrail-bot/handrail/cmd/worktree"
@@ -435,12 +436,7 @@ func (s *Session) Work(ctx context.Context, e Engine) (session.Outcome, error) {
 	state, err := s.run(ctx, e)
 	s.term.End()
 	if err != nil {
-		return s.end, fmt.Errorf(
-			"session %s: %w (go on with `%s`)",
-			s.Task.Session,
-			err,
-			terminal.Command("resume", s.Task.Session),
-		)
+		return s.end, s.worded(err)
 	}
 	if s.idle {
 		s.end.Turns, s.end.Wish = 0, "" // those of the run before
@@ -452,6 +448,16 @@ func (s *Session) Work(ctx context.Context, e Engine) (session.Outcome, error) {
 	s.term.LeftOut(state.LeftOut)
 	s.term.Outcome(s.Task, s.end)
 	return s.end, nil
+}
+
+// worded adds to an error how to go on.
+func (s *Session) worded(err error) error {
+	resume := terminal.Command("resume", s.Task.Session)
+	if errors.Is(err, workspace.ErrGone) { //control:workspace-gone-in-words
+		return fmt.Errorf("session %s: %w: it was killed, or used up its memory. What was saved is kept; "+
+			"`%s` goes on in a new one", s.Task.Session, workspace.ErrGone, resume)
+	}
+	return fmt.Errorf("session %s: %w (go on with `%s`)", s.Task.Session, err, resume)
 }
 
 // run has the engine work until it has answered all messages, or parks, and returns the

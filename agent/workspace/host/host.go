@@ -99,6 +99,7 @@ func Serve(ctx context.Context, conn io.ReadWriteCloser, cfg Config) error {
 			return errors.Join(err, conn.Close())
 		}
 		defer release()
+		defer h.procs.reapEach()()
 	}
 	if err := h.procs.launch(cfg); err != nil {
 		return errors.Join(err, conn.Close())

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"os/signal"
 	"sync"
 	"syscall"
 	"time"
@@ -73,6 +74,29 @@ func (ps *processes) reap() {
 		if p.parent == os.Getpid() && p.state == 'Z' && !ps.has(p.pid) {
 			_, _ = syscall.Wait4(p.pid, nil, syscall.WNOHANG, nil)
 		}
+	}
+}
+
+// reapEach collects each inherited child when it ends, until stop is called. Otherwise those that end while no
+// command does would count against the limit of processes.
+func (ps *processes) reapEach() (stop func()) {
+	ended, over := make(chan os.Signal, 1), make(chan struct{})
+	signal.Notify(ended, syscall.SIGCHLD) //control:orphans-are-reaped
+	var work sync.WaitGroup
+	work.Go(func() {
+		for {
+			select {
+			case <-ended:
+				ps.reap()
+			case <-over:
+				return
+			}
+		}
+	})
+	return func() {
+		signal.Stop(ended)
+		close(over)
+		work.Wait()
 	}
 }
 

@@ -123,7 +123,7 @@ func (s *servers) languages(ctx context.Context, configured []workspace.Language
 			}
 		}
 		if slices.Sort(has); len(has) > 0 {
-			out = append(out, workspace.Language{Server: k.Name, Extensions: has})
+			out = append(out, workspace.Language{Server: k.Name, Extensions: has, Index: k.Cache})
 		}
 	}
 	return out, nil

@@ -1,6 +1,7 @@
 package workspacetest
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -293,5 +294,26 @@ func programs(t *testing.T, s Subject) {
 	}
 	if _, err := ws.Start(t.Context(), workspace.Program{Argv: []string{"no-such-program"}}); err == nil {
 		t.Error("start a missing program: no error")
+	}
+	if s.Wall {
+		orphans(t, ws)
+	}
+}
+
+// orphans: a process whose parent has ended is collected when it ends, although no command does.
+func orphans(t *testing.T, ws *workspace.Workspace) {
+	t.Helper()
+	p, err := ws.Start(t.Context(), workspace.Program{Argv: []string{"sh", "-c", `(sleep 0.1 &); sleep 0.3
+		for i in $(seq 100); do
+			n=$(cat /proc/[0-9]*/stat 2>/dev/null | grep -c '(sleep) Z ')
+			test "$n" = 0 && break
+			sleep 0.1
+		done
+		echo "$n are left"; exec sleep 1000`}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if line, err := bufio.NewReader(p).ReadString('\n'); err != nil || line != "0 are left\n" {
+		t.Errorf("of orphans that have ended %q, %v", line, err)
 	}
 }
