@@ -106,7 +106,7 @@ func (r *settingUp) buildImage(ctx context.Context) error {
 		Limits:  workspace.Limits{MemoryBytes: int64(w.Memory), CPUs: w.CPUs},
 		Tell:    r.j.OnSetup,
 	}
-	if r.set.reach.Network == "allowlist" {
+	if r.set.reach.Network == "allowlist" && len(recipe.Bases) > 0 { // one from scratch has no command to run
 		end, err := r.beside(ctx, &b, source)
 		if err != nil {
 			return err

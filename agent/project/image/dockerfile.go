@@ -52,6 +52,9 @@ func readStages(r *project.Recipe) error {
 	from := 0
 	for _, line := range instructions(r.Text) {
 		words := strings.Fields(line)
+		for len(words) > 1 && strings.EqualFold(words[0], "ONBUILD") { // it runs in a stage that begins with this one
+			words = words[1:]
+		}
 		verb, rest := strings.ToUpper(words[0]), words[1:]
 		for len(rest) > 0 && strings.HasPrefix(rest[0], "--") {
 			if name, ok := strings.CutPrefix(rest[0], "--from="); ok && !stages[strings.ToLower(name)] && !isNumber(name) {
@@ -78,7 +81,7 @@ func readStages(r *project.Recipe) error {
 			if len(rest) == 3 {
 				stages[strings.ToLower(rest[2])] = true
 			}
-		case verb == "ADD" && (strings.Contains(line, "://") || strings.Contains(line, "git@") || strings.Contains(line, "$")):
+		case verb == "ADD" && !plainPaths().MatchString(strings.Join(rest, " ")): // quotes, too, can hide an address
 			r.Fetches = true
 		}
 	}
@@ -92,8 +95,9 @@ func readStages(r *project.Recipe) error {
 }
 
 var (
-	escapes  = pattern.Lazy(`(?im)^\s*#\s*escape\s*=\s*[^\s\\]`)
-	variable = pattern.Lazy(`\$(?:(\w+)|\{(\w+)(?::?-([^}]*))?\})`)
+	escapes    = pattern.Lazy(`(?im)^\s*#\s*escape\s*=\s*[^\s\\]`)
+	plainPaths = pattern.Lazy(`^[\w./*?, +-]*$`)
+	variable   = pattern.Lazy(`\$(?:(\w+)|\{(\w+)(?::?-([^}]*))?\})`)
 )
 
 // expand replaces the variables in the name of an image.
@@ -111,7 +115,7 @@ func expand(name string, known map[string]string) (out string, err error) {
 // instructions returns the instructions of a Dockerfile, each in a line.
 func instructions(text string) (list []string) {
 	var line strings.Builder
-	for part := range strings.Lines(text) {
+	for part := range strings.Lines(strings.TrimPrefix(text, "\ufeff")) {
 		part = strings.TrimSpace(part)
 		if part == "" || strings.HasPrefix(part, "#") {
 			continue

@@ -19,6 +19,8 @@ func TestRecipe(t *testing.T) {
 		{"stages", names + "# a comment\nARG VARIANT=20\nFROM node:${VARIANT} AS Build\nRUN a \\\n# still\n  FROM\nFROM --platform=linux/amd64 debian\nCOPY --from=build /a /b\nCOPY --from=0 /a /c\nCOPY --from=acme/tools:1 /x /y\nFROM build\n", []string{"node:22", "debian", "acme/tools:1"}, false, ""},
 		{"a default", names + "ARG B\nFROM $B:${C:-bookworm}\n", nil, false, "the image in FROM $B:${C:-bookworm} is not known"},
 		{"defaults", names + "from debian:${C:-bookworm}\nADD https://example.org/x /x\n", []string{"debian:bookworm"}, true, ""},
+		{"hidden addresses", names + "FROM debian\nADD h\"t\"tps:\\/\\/example.org/x /x\n", []string{"debian"}, true, ""},
+		{"for a later stage", names + "\ufefffrom debian AS a\nONBUILD COPY --from=acme/tools:1 /x /y\nonbuild add http:'//'a /b\nFROM a\n", []string{"debian", "acme/tools:1"}, true, ""},
 		{"an archive", names + "FROM scratch\nADD x.tar /\n", nil, false, ""},
 		{"nothing", names + "RUN true\n", nil, false, "it has no FROM"},
 		{"another escape", names + "# escape=`\nFROM debian\n", nil, false, "escape"},

@@ -65,8 +65,12 @@ func (e *Engine) Build(ctx context.Context, b workspace.Build) error {
 	})
 	if err != nil {
 		_ = files.CloseWithError(err)
-		if bad := <-packed; bad != nil && !errors.Is(bad, err) {
+		bad := <-packed
+		if bad != nil && !errors.Is(bad, err) {
 			err = errors.Join(err, bad)
+		}
+		if errdefs.IsInvalidArgument(err) || errors.Is(bad, fs.ErrNotExist) { // the Dockerfile, or its directory
+			return fmt.Errorf("%w: %w", workspace.ErrBuild, err)
 		}
 		return fmt.Errorf("build image: %w", err)
 	}

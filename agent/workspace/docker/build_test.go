@@ -87,6 +87,15 @@ func TestBuild(t *testing.T) {
 	if !errors.Is(err, workspace.ErrBuild) || !strings.Contains(err.Error(), "a word") {
 		t.Errorf("a command that fails: %v", err)
 	}
+	if _, err = build("unreadable", "FETCH all\n", workspace.Build{}); !errors.Is(err, workspace.ErrBuild) || !strings.Contains(err.Error(), "FETCH") {
+		t.Errorf("an unknown instruction: %v", err)
+	}
+	files := dir
+	dir = filepath.Join(dir, "missing")
+	if _, err = build("without", "", workspace.Build{}); !errors.Is(err, workspace.ErrBuild) {
+		t.Errorf("without its directory: %v", err)
+	}
+	dir = files
 	if _, err = build("alone", "", workspace.Build{Beside: "nobody"}); err == nil {
 		t.Error("it was built in the network of a workspace that there is not")
 	}
