@@ -186,7 +186,9 @@ models-bad:
 
 # A real model (OLLAMA_HOST, MODEL=…, CASES=n of each kind) reviews pull requests with a planted
 # fault and without one; it says what was found, what nobody planted, and what was unsure.
+# TestCorpus says first how often a model that is wrong about lines, sides and words was put right.
 review-eval:
+	@HANDRAIL_LONG=1 $(GO) test ./bot/reviewer -count=1 -run '^TestCorpus$$' -v $(QUIET)
 	@$(GO) test ./bot/reviewer -count=1 -run '^TestReviewEval$$' -v -timeout 48h -args -eval.model='$(MODEL)' -eval.cases=$(or $(CASES),0) $(QUIET)
 
 # MCP servers of others, from npm and the Go proxy: they are listed and called through the

@@ -90,6 +90,7 @@ type Workspace struct {
 	Image      string   `yaml:"image,omitempty" json:"image,omitempty" jsonschema:"description=Container image."`
 	Images     []string `yaml:"images,omitempty" json:"images,omitempty" jsonschema:"description=Globs of images that a repository may choose; empty allows any." only:"server"`
 	Pull       string   `yaml:"pull,omitempty" json:"pull,omitempty" jsonschema:"enum=missing,enum=never,description=Only in the server's configuration: whether an image that is not on the machine is pulled.,default=missing" only:"server"`
+	Build      string   `yaml:"build,omitempty" json:"build,omitempty" jsonschema:"enum=approved,enum=never,description=Only in the server's configuration: whether the Dockerfile of a development container is built after an approval of the set-up.,default=approved" only:"server"`
 	Toolchains []string `yaml:"toolchains,omitempty" json:"toolchains,omitempty" jsonschema:"description=Only in the server's configuration: directories of toolchains outside of /usr that workspaces in bwrap see\\, read-only." only:"server"`
 	LSP        string   `yaml:"lsp,omitempty" json:"lsp,omitempty" jsonschema:"description=Only in the server's configuration: directory of language servers that handrail lsp install has filled; workspaces see it\\, read-only." only:"server"`
 	Network    string   `yaml:"network,omitempty" json:"network,omitempty" jsonschema:"enum=none,enum=allowlist,enum=open,description=Network of the workspace."`
@@ -189,6 +190,7 @@ func DefaultConfig() Config {
 		Workspace: Workspace{
 			Engine:  "docker",
 			Pull:    "missing",
+			Build:   "approved",
 			Network: "none",
 			Memory:  4 << 30,
 			Pids:    1024,

@@ -165,6 +165,7 @@ func (c Config) checkWorkspace(p *problems) {
 	w := c.Workspace
 	p.oneOf(w.Engine, []string{"docker", "bwrap", "local"}, "workspace", "engine")
 	p.oneOf(w.Pull, []string{"missing", "never"}, "workspace", "pull")
+	p.oneOf(w.Build, []string{"approved", "never"}, "workspace", "build")
 	p.reach(w, "workspace")
 	p.atLeastZero(float64(w.Memory), "workspace", "memory")
 	p.atLeastZero(float64(w.Pids), "workspace", "pids")

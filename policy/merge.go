@@ -23,6 +23,7 @@ func (c Config) WithDefaults() Config {
 	c.Comments.After = cmp.Or(c.Comments.After, d.Comments.After)
 	w, dw := &c.Workspace, d.Workspace
 	w.Engine, w.Network, w.Pull = cmp.Or(w.Engine, dw.Engine), cmp.Or(w.Network, dw.Network), cmp.Or(w.Pull, dw.Pull)
+	w.Build = cmp.Or(w.Build, dw.Build)
 	w.Memory, w.Pids, w.CPUs = cmp.Or(w.Memory, dw.Memory), cmp.Or(w.Pids, dw.Pids), cmp.Or(w.CPUs, dw.CPUs)
 	w.Disk = cmp.Or(w.Disk, dw.Disk)
 	c.SetUp.Propose = cmp.Or(proposeOff(c.SetUp, SetUp{}), "auto") // before the default of the network
@@ -286,7 +287,14 @@ func mergeWorkspace(server, repo Workspace) Workspace {
 	return out
 }
 
+// BuiltImages is the repository of the images that are built from Dockerfiles. No configuration of a repository
+// names one: it could have private files of another.
+const BuiltImages = "handrail-built"
+
 func imageAllowed(globs []string, image string) bool {
+	if strings.Contains(image, BuiltImages) { //control:built-for-others
+		return false
+	}
 	if len(globs) == 0 {
 		return validImage(image)
 	}
@@ -315,6 +323,9 @@ func (c Config) top() Config {
 func (c Config) AllowsImage(image string) bool {
 	return validImage(image) && imageAllowed(c.top().Workspace.Images, image)
 }
+
+// Builds reports whether images are built from Dockerfiles of repositories.
+func (c Config) Builds() bool { return c.top().Workspace.Build != "never" } //control:build-never
 
 // Pulls reports whether the image may be pulled if it is missing. That holds for the
 // image in the server's configuration, for those that it lets repositories choose and,

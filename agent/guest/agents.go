@@ -29,7 +29,20 @@ type Agent struct {
 	Mode    string            // in which it asks, "" if it has no modes
 	Model   string            // value of its option for the model, with the same marks; "" if it has none
 	Header  string            // with the key of the model's server; "" means Authorization, as a bearer
+	Vendor  string            // host that refuses the key as a bearer; others get it in both headers
 	Masked  []string          // its settings in a repository: names of files and directories at any depth
+}
+
+// Keys returns the headers that carry the key of the model's server at a host.
+func (a Agent) Keys(host, key string) map[string]string {
+	out := map[string]string{}
+	if a.Header != "" {
+		out[a.Header] = key
+	}
+	if a.Header == "" || host != a.Vendor {
+		out["Authorization"] = "Bearer " + key
+	}
+	return out
 }
 
 // known returns the known agents.
@@ -72,6 +85,7 @@ func known() []Agent {
 			Files:  map[string]string{".gemini/settings.json": geminiSettings},
 			Mode:   "default",
 			Header: "x-goog-api-key",
+			Vendor: "generativelanguage.googleapis.com",
 			Masked: []string{".gemini"},
 		},
 		{
@@ -103,6 +117,8 @@ func known() []Agent {
 				".claude/settings.json": `{"permissions":{"deny":["Agent","Task","Workflow","WebFetch","WebSearch"]}}`,
 			},
 			Mode:   "default",
+			Header: "x-api-key",
+			Vendor: "api.anthropic.com",
 			Masked: []string{".claude"},
 		},
 	}

@@ -34,6 +34,9 @@ const (
 // answers lists the requests of the known agents, below /v1.
 var answers = []string{"chat/completions", "completions", "responses", "messages"}
 
+// messagesVersion is the version of Anthropic's form, which its servers want to be told.
+const messagesVersion = "2023-06-01"
+
 // Requests in Google's form have the model in their path, and a verb behind it.
 const (
 	googleModels = "/v1beta/models/"
@@ -150,6 +153,9 @@ func (e Endpoint) send(ctx context.Context, at string, body []byte) (*http.Respo
 		return nil, err
 	}
 	req.Header.Set("Content-Type", "application/json")
+	if at == "messages" {
+		req.Header.Set("Anthropic-Version", messagesVersion)
+	}
 	for name, value := range e.Keys {
 		req.Header.Set(name, value)
 	}

@@ -913,6 +913,39 @@ func TestModelOfAnAgent(t *testing.T) {
 	}
 }
 
+// Anthropic's form has its version and the key in a header of its own. A gateway may want it as a bearer, which
+// the vendors refuse.
+func TestModelInAnthropicsForm(t *testing.T) {
+	claude, _ := named("claude-agent-acp")
+	seen := http.Header{}
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		seen = r.Header
+		fmt.Fprint(w, `{"usage":{"input_tokens":10,"output_tokens":3}}`)
+	}))
+	defer srv.Close()
+	u, err := url.Parse(srv.URL + "/v1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := NewDoor(Endpoint{HTTP: srv.Client(), URL: u, Keys: claude.Keys(u.Hostname(), "k"), Model: "m"}, nil)
+	d.wakeUp(nil, 1)
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/v1/messages", strings.NewReader(`{"tools":[{}]}`))
+	r.Header.Set("Anthropic-Beta", "of-the-agent")
+	w := httptest.NewRecorder()
+	d.model(w, r)
+	if w.Code != http.StatusOK || seen.Get("X-Api-Key") != "k" || seen.Get("Authorization") != "Bearer k" ||
+		seen.Get("Anthropic-Version") == "" || seen.Get("Anthropic-Beta") != "" {
+		t.Errorf("%d %v", w.Code, seen)
+	}
+	for _, name := range names() {
+		a, _ := named(name)
+		keys := a.Keys(a.Vendor, "k")
+		if len(keys) != 1 || a.Vendor != "" && keys["Authorization"] != "" {
+			t.Errorf("%s at %q: %v", name, a.Vendor, keys)
+		}
+	}
+}
+
 // A request in Google's form has the one model in its address, and its tokens are counted.
 func TestModelInGooglesForm(t *testing.T) {
 	var seen []string

@@ -58,9 +58,10 @@ type Answers interface {
 // setUp is the set-up of a repository at the base branch.
 type setUp struct {
 	policy.SetUp
-	from     string // file that defines the commands; "" means the configuration
-	proposed string // managers of a proposal by Handrail; "" if the repository defines the set-up
-	commit   string // commit of the base branch
+	from     string          // file that defines the commands; "" means the configuration
+	recipe   *project.Recipe // of the image to build before; nil means none
+	proposed string          // managers of a proposal by Handrail; "" if the repository defines the set-up
+	commit   string          // commit of the base branch
 	engine   string
 	image    string // image name
 	hidden   project.Hidden
@@ -79,6 +80,7 @@ type setUp struct {
 type heldLayer struct {
 	dir, digest string
 	drop        func()
+	image, why  string // image that was built for it, and the reason; "" means none
 }
 
 func (l heldLayer) end() {
@@ -108,7 +110,7 @@ func (e *Engine) layerOf(
 			"The set-up of this repository did not run: "+untrusted.EscapeLine(err.Error())+".",
 		)
 	}
-	if len(commands) == 0 {
+	if len(commands) == 0 && j.recipe == nil {
 		return r.unprepared(ctx)
 	}
 	if e.cfg.Workspace.Name() == "local" {
@@ -117,7 +119,7 @@ func (e *Engine) layerOf(
 			"The set-up of this repository did not run: this workspace has no wall, and only walled ones are set up.",
 		)
 	}
-	r.set = setUp{SetUp: e.cfg.Rules.SetUp, from: from}
+	r.set = setUp{SetUp: e.cfg.Rules.SetUp, from: from, recipe: j.recipe}
 	r.set.Commands = commands
 	return r.layer(ctx)
 }
@@ -138,7 +140,8 @@ func (r *settingUp) layer(ctx context.Context) (l heldLayer, waits *session.Outc
 		return heldLayer{}, waits, err
 	}
 	l.dir, l.drop, err = e.cfg.SetUps.Layers.Take(ctx, digest)
-	if err == nil && l.dir == "" && digest == r.set.action.Digest() && !r.hasFailed() {
+	own := digest == r.set.action.Digest()
+	if err == nil && l.dir == "" && own && !r.hasFailed() {
 		if err = r.build(ctx); err == nil {
 			l.dir, l.drop, err = e.cfg.SetUps.Layers.Take(ctx, digest)
 		}
@@ -147,6 +150,17 @@ func (r *settingUp) layer(ctx context.Context) (l heldLayer, waits *session.Outc
 		return heldLayer{}, nil, err
 	}
 	l.digest = digest
+	if own && r.set.recipe != nil {
+		failed := new(failedSetUp)
+		if err := r.buildImage(ctx); errors.As(err, &failed) { // it was there when the layer was made
+			l.end()
+			return heldLayer{}, nil, r.noteMissing(ctx, "The set-up of this repository failed: "+failed.why)
+		} else if err != nil {
+			l.end()
+			return heldLayer{}, nil, err
+		}
+		l.image, l.why = r.set.image, "it was built from "+r.set.recipe.File+", which "+r.set.recipe.Of+" names"
+	}
 	text := "The set-up of this repository ran before this session (" + r.set.words() + ").\nWhat it installed is in place: do not install it again."
 	return l, nil, r.tell(ctx, session.Note{Text: text, Layer: digest})
 }
@@ -176,7 +190,9 @@ func (e *Engine) setUp(ctx context.Context, j Job, repo string, s setUp) (setUp,
 		return s, err
 	}
 	is := s.image
-	if engine, ok := e.cfg.Workspace.(workspace.Identified); ok {
+	if engine, ok := e.cfg.Workspace.(workspace.Identified); s.recipe != nil {
+		is = s.buildsOn(repo)
+	} else if ok {
 		if is, err = engine.Programs(ctx, workspace.Spec{
 			Image: s.image,
 			Pull:  e.cfg.Rules.Pulls(s.image),
@@ -202,7 +218,7 @@ func (e *Engine) setUp(ctx context.Context, j Job, repo string, s setUp) (setUp,
 	s.action = policy.Action{
 		Kind:    policy.Execute,
 		Tool:    session.SetUpTool,
-		Command: strings.Join(s.Commands, "\n"),
+		Command: strings.Join(s.lines(), "\n"),
 		Display: s.display(),
 		Subject: fmt.Sprintf("%q", hangsOn),
 	}
@@ -213,15 +229,18 @@ func (e *Engine) setUp(ctx context.Context, j Job, repo string, s setUp) (setUp,
 	}
 	s.call = "setup-" + s.action.Digest()[:16]
 	code, err := policy.ParseMode("code")
-	s.decision = judge(e.cfg.Policy, code, s.action, s.Commands)
+	s.decision = judge(e.cfg.Policy, code, s.action, s.lines())
 	return s, err
 }
 
 // display returns a set-up as shown for approval, with everything it covers.
 func (s setUp) display() string {
 	var b strings.Builder
-	for _, c := range s.Commands {
+	for _, c := range s.lines() {
 		b.WriteString(c + "\n")
+	}
+	if s.recipe != nil {
+		b.WriteString(displayRecipe(s.recipe))
 	}
 	if s.from != "" {
 		fmt.Fprintf(&b, "\n# this is the postCreateCommand of %s", untrusted.EscapeLine(s.from))
@@ -235,18 +254,21 @@ func (s setUp) display() string {
 	} else {
 		b.WriteString("\n# asked again when one of these changes: ")
 	}
-	if len(s.named) == 0 {
-		b.WriteString("the commands")
+	var list []string
+	if s.recipe != nil {
+		list = append(list, untrusted.EscapeLine(s.recipe.File))
 	}
-	for i, f := range s.named {
-		if i > 0 {
-			b.WriteString(", ")
-		}
-		b.WriteString(untrusted.EscapeLine(f.name))
+	for _, f := range s.named {
+		name := untrusted.EscapeLine(f.name)
 		if f.content == "" {
-			b.WriteString(" (not there)")
+			name += " (not there)"
 		}
+		list = append(list, name)
 	}
+	if list == nil {
+		list = []string{"the commands"}
+	}
+	b.WriteString(strings.Join(list, ", "))
 	if s.proposed != "" {
 		b.WriteString("\n#\n# proposed by Handrail; the same as lines of .github/agent.yml:\n" + s.asConfig())
 		return b.String()
@@ -254,7 +276,15 @@ func (s setUp) display() string {
 	return b.String() + "\n"
 }
 
-func (s setUp) words() string { return untrusted.EscapeLine(strings.Join(s.Commands, "; ")) }
+// lines returns the commands of a set-up, with that which builds its image.
+func (s setUp) lines() []string {
+	if s.recipe == nil {
+		return s.Commands
+	}
+	return append([]string{"docker build " + s.recipe.Line}, s.Commands...)
+}
+
+func (s setUp) words() string { return untrusted.EscapeLine(strings.Join(s.lines(), "; ")) }
 
 // settingUp is a set-up at the start of a run.
 type settingUp struct {

@@ -119,6 +119,9 @@ type setUpResult struct {
 // fill makes a layer: it runs the commands in a fresh workspace on the base branch, and
 // keeps their results.
 func (r *settingUp) fill(ctx context.Context, dir string) (done setUpResult, err error) {
+	if err := r.buildImage(ctx); err != nil {
+		return done, err
+	}
 	layered, ok := r.cfg.Workspace.(workspace.Layered)
 	want := gitops.BaseWant{Commit: r.set.commit, Rules: restrict(rulesOf("", r.set.hidden), r.cfg.Rules.Workspace), Layers: ok && layered.Layers()} //control:setup-of-the-base
 	source, err := r.cfg.Bases.take(ctx, r.j.Repo, want)

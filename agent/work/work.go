@@ -68,6 +68,8 @@ type Config struct {
 	// Created returns the commands that a repository runs after its development container
 	// is created, and the file that defines them. They are the default set-up.
 	Created func(ctx context.Context, files project.Files) (commands []string, from string, err error)
+	// Recipe returns the recipe for the image of a repository's development container; nil if it has none.
+	Recipe func(ctx context.Context, files project.Files) (*project.Recipe, error)
 	// Egress makes the proxy of a workspace with an allowlist network. key is the
 	// configuration key of its hosts. If Egress is nil, such workspaces are not supported.
 	Egress func(w policy.Workspace, key string, log *slog.Logger) (workspace.Egress, error)
@@ -175,7 +177,8 @@ type Job struct {
 	Equip        func(*agent.Config) // adds parts specific to this job, such as thread tools; may be nil
 	Inbox        func(context.Context) error
 	Shown
-	image session.Image // set once it is known
+	image  session.Image   // set once it is known
+	recipe *project.Recipe // of an image to build with the set-up; nil means none
 	// languages are the configured language servers, set once they are chosen.
 	languages []workspace.LanguageServer
 	caches    string       // directory to receive the workspace's caches; "" discards them
@@ -243,12 +246,7 @@ func (e *Engine) runOnce(ctx context.Context, j Job) (out session.Outcome, err e
 	if err := e.tellOthers(ctx, j, at); err != nil {
 		return out, err
 	}
-	image, err := e.image(ctx, j, at)
-	if err != nil {
-		return out, err
-	}
-	j.image = image
-	layer, waits, err := e.layerOf(ctx, j, at)
+	layer, waits, err := e.prepare(ctx, &j, at)
 	if err != nil {
 		return out, err
 	}

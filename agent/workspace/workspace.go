@@ -118,6 +118,31 @@ type Bounded interface {
 	Bounds(ctx context.Context) Bounds
 }
 
+// Builder is an engine that builds images.
+type Builder interface {
+	// HasImage reports whether an image is there.
+	HasImage(ctx context.Context, name string) (bool, error)
+	// Build builds an image. An error that wraps [ErrBuild] is one of the Dockerfile's.
+	Build(ctx context.Context, b Build) error
+}
+
+// Build is the building of an image. Its commands run as root of a container, with the
+// engine's ordinary rights and no network but that of Beside.
+type Build struct {
+	Image   string            // its name
+	Text    string            // the Dockerfile
+	Dir     string            // files to copy from
+	Target  string            // stage to build; "" means the last
+	Args    map[string]string // build arguments
+	Network bool              // unrestricted network
+	Beside  string            // session of an open workspace whose network the commands have; "" means none
+	Limits  Limits            // memory and processors count
+	Tell    func(string)      // receives the steps; may be nil
+}
+
+// ErrBuild is the error of a Dockerfile that cannot be built.
+var ErrBuild = errors.New("the image cannot be built")
+
 // Identified is an engine that identifies the programs of a workspace. Equal strings
 // mean equal programs.
 type Identified interface {

@@ -476,4 +476,19 @@ func TestStanding(t *testing.T) {
 			t.Errorf("%s: %q", p, got)
 		}
 	}
+	now := time.Now()
+	at := func(d time.Duration) time.Time { return now.Add(d) }
+	for want, r := range map[string]*store.Session{
+		"waits 3 h for an approval, asked for by kim":          {State: session.PhaseAwaitingApproval, Requester: "kim", Updated: at(-3 * time.Hour)},
+		"waits 5 min for an answer of kim":                     {State: session.PhaseAwaitingAnswer, Requester: "kim", Updated: at(-5 * time.Minute)},
+		"the model does not answer, for 2 min":                 {State: session.PhaseWaitingModel, Updated: at(-2 * time.Minute)},
+		"b works on it; its lease is renewed within 20 s":      {State: session.PhaseRunning, Owner: "b", Until: at(20 * time.Second)},
+		"the lease of b ended 1 min ago; another server takes": {State: session.PhaseRunning, Owner: "b", Until: at(-time.Minute)},
+		"no server works on it now; one goes on by itself":     {State: session.PhaseRunning, Updated: at(-time.Second)},
+		"waits 10 s for a free place":                          {State: session.PhaseQueued, Updated: at(-10 * time.Second)},
+	} {
+		if got := standing(r, now); !strings.HasPrefix(got, want) {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
 }

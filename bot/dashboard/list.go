@@ -91,6 +91,8 @@ func standing(r *store.Session, now time.Time) string {
 		return fmt.Sprintf("%s works on it; its lease is renewed within %s", r.Owner, ago(r.Until.Sub(now)))
 	case r.Owner != "":
 		return fmt.Sprintf("the lease of %s ended %s ago; another server takes over", r.Owner, ago(now.Sub(r.Until)))
+	case r.State == session.PhaseRunning:
+		return "no server works on it now; one goes on by itself"
 	}
 	return "waits " + since + " for a free place"
 }

@@ -288,7 +288,7 @@ func (l *Session) SettleAskBacks(ctx context.Context) error {
 				return err
 			}
 			ref := outbox.RefOf(in)
-			edit := ghapp.Write{Key: key + "-over", Kind: ghapp.WriteEditComment, Body: render.SettledAs(*r.Answer)}
+			edit := ghapp.Write{Key: key + "-over", Kind: ghapp.WriteEditComment, Body: render.SettledBy(*r.Answer)}
 			edit.Target = ghapp.Target{Comment: ref.ID, Diff: approval.OnDiff(ref.URL)}
 			if err := l.Try(ctx, edit); err != nil { //control:asked-back-is-settled
 				return err

@@ -229,7 +229,7 @@ func everything() map[string][]string {
 		"Requests": {posted(Requests([]Request{{Request: answered(sampleRun, "")}}, "kim")), posted(Requests([]Request{{Request: answered(sampleRun, policy.Denied)}, {Request: answered(sampleEdit, ""), Brief: true}}, "kim")),
 			posted(Requests([]Request{{Request: answered(sampleRun, policy.Approved), From: "comment 12"}, {Request: answered(sampleEdit, policy.Stale)}}, "kim"))},
 		"ReviewBody": {ReviewBody(sampleEdit, "kim", 7)}, "ReviewNotice": {posted(ReviewNotice(sampleEdit, 9, "kim"))}, "ReviewTitle": {ReviewTitle(sampleEdit)}, "ReviewEnd.Text": ends,
-		"Settled": {Settled([]string{AnswerTaken("ab12cd", "kim", "comment 12"), ""}), Settled([]string{"`ab12cd`: approved.", "`ef34ab`: denied."})}, "SettledAs": settled,
+		"Settled": {Settled([]string{AnswerTaken("ab12cd", "kim", "comment 12"), ""}), Settled([]string{"`ab12cd`: approved.", "`ef34ab`: denied."})}, "SettledAs": settled, "SettledBy": {SettledBy(session.Resolved{ID: "ab12cd", Verdict: policy.Denied, By: "kim"}), SettledBy(session.Resolved{ID: "ab12cd", Verdict: policy.Stale})},
 		"ShareOfDay": {ShareOfDay("kim", "2026-01-02")}, "Status": {posted(Status(sampleAt, Progress(done, Links{})))}, "StoppedBy": stops(),
 		"WithdrawnBy":    {WithdrawnBy("kim", "never mind", done), WithdrawnBy("kim", "", session.NewState())},
 		"RequestDeleted": {RequestDeleted("kim", done), RequestDeleted("kim", session.NewState())},

@@ -374,6 +374,14 @@ func SettledAs(r session.Resolved) string {
 	return fmt.Sprintf("`%s`: %s.", r.ID, strings.ToLower(answers[r.Verdict]))
 }
 
+// SettledBy is [SettledAs] for readers who did not answer themselves.
+func SettledBy(r session.Resolved) string {
+	if r.By == "" {
+		return SettledAs(r)
+	}
+	return strings.TrimSuffix(SettledAs(r), ".") + " by " + clean(r.By) + "."
+}
+
 // Settled joins the replies to several requests.
 func Settled(told []string) string {
 	told = slices.DeleteFunc(slices.Clone(told), func(s string) bool { return s == "" })

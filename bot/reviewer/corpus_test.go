@@ -224,6 +224,11 @@ func TestCorpus(t *testing.T) {
 	}
 	p := host(t, all)
 	var python []string
+	placed, applied, repeated := 0, 0, 0
+	defer func() {
+		t.Logf("right line and side %d of %d, suggestions that make the file right %d, said twice %d; nothing said of %d without a fault",
+			placed, len(faulty), applied, repeated, len(clean))
+	}()
 	for i, c := range faulty {
 		p.pull(fmt.Sprint("faulty-", i), map[string]string{c.file: c.bad})
 		args := map[string]any{"path": c.file, "line": c.line, "severity": "high", "claim": c.claim, "why": "Follow it."}
@@ -244,10 +249,13 @@ func TestCorpus(t *testing.T) {
 			t.Errorf("%s:%d: said %+v", c.file, c.line, got)
 			continue
 		}
+		placed++
 		if !c.gone {
 			after := committed(t, got[0], c.bad)
 			if after != c.good {
 				t.Errorf("%s:%d: with the suggestion the file is not what it was:\n%s", c.file, c.line, got[0].Body)
+			} else {
+				applied++
 			}
 			if strings.HasSuffix(c.file, ".py") {
 				python = append(python, after)
@@ -262,6 +270,7 @@ func TestCorpus(t *testing.T) {
 		}
 		f.Claim = "It seems that " + strings.ToLower(c.claim[:1]) + c.claim[1:]
 		if got := p.post(f); len(got) != 0 {
+			repeated++
 			t.Errorf("%s:%d: said again: %+v", c.file, c.line, got)
 		}
 		p.push(fmt.Sprint("faulty-", i), map[string]string{c.file: above + c.good})

@@ -29,8 +29,8 @@ policy.TestHeld: push-hold hold-asks hold-tightens
 main.TestGitAttacks: git-paths-built
 gitops.TestCheckpointLeavesGitDirectoriesOut: submodule-inside
 serve_hidden_files: rules-share-no-tree
-policy.TestKeptDirectory: other-repository-read-only other-repository-read-only-in-docker other-repository-by-a-link
-    other-repository-copied other-repository-apart
+policy.TestKeptDirectory: other-repository-read-only other-repository-read-only-in-docker
+    other-repository-by-a-link other-repository-copied other-repository-apart
 base.TestPastHides: past-is-read-only past-is-read-only-in-bwrap past-is-not-shared past-of-a-shallow-clone
     past-of-others past-hides-contents
 approval.TestForkWaits: fork-plan fork-base fork-branch fork-commit fork-ambiguous fork-moved fork-right-again
@@ -62,14 +62,16 @@ reader.TestReader: github-tools-clean github-tools-fence reads-own queries-own
 agent.TestWholeOutputIsRedacted: bounded-outputs
 render.TestNamesStayOnTheirLine: item-no-block
 terminal.TestTerminalLinesAreItsOwn: terminal-dumb
-untrusted.TestPosted*: post-gate post-references own-host pages-of-the-host post-doubtful-links post-closing-in-code
+untrusted.TestPosted*: post-gate post-references own-host pages-of-the-host post-doubtful-links
+    post-closing-in-code
 untrusted.TestTitlesAndMessages: post-title post-commit
 untrusted.TestPostMentions: mention-names mention-people
 run_in_actions: runner-commands
 bot.TestOutsiders: no-words-without-rights said-already
 ghapp.TestLookups: outsider-remembered outsiders-apart
 policy.TestChoiceIsOnBothLists: flags-behind-a-mode allowed-model-goes-on model-of-the-session-before
-    turns-of-a-follow-up turns-bind turns-are-a-limit turns-of-one-request turns-name-their-request run-mode-of-a-wish
+    turns-of-a-follow-up turns-bind turns-are-a-limit turns-of-one-request turns-name-their-request
+    run-mode-of-a-wish
 trigger.TestDispatched: trigger-by-right own-deeds-start-nothing
 schedule.TestOf: schedule-acts-for-nobody schedules-read
 ci.TestDecide: a-log-that-is-gone
@@ -79,8 +81,10 @@ serve_action_sealed: outputs-end-unguessed
 bot.TestStartedIsOneTask: bots-start-nothing strangers-open-nothing issue-of-a-run-once tasks-of-a-run
 main.TestDashboardActs: dashboard-fresh-right
 dashboard.TestHostileSession: dashboard-ring
-bwrap.TestConformance: group-entered scratch-size watched-threads layer-is-read-only-in-docker caches-of-one-session
-    layer-is-copied setup-leaves-the-base setup-hidden-stays
+bwrap.TestConformance: group-entered scratch-size watched-threads layer-is-read-only-in-docker
+    caches-of-one-session layer-is-copied setup-leaves-the-base setup-hidden-stays installed-one-by-one
+    installed-is-put-back installed-servers-are-read-only installed-servers-are-read-only-in-docker
+    installed-is-no-link installed-by-the-owner own-server-wins
 main.TestMustLimit: docker-bounds
 watch.TestTally: watched-disk measured-afterwards closed-doors full-place full-refuses no-reserved-room
 main.TestCodeHasLimitsOfItsOwn: beside-directory
@@ -118,14 +122,15 @@ main.TestCrashAction: put-off-is-waited-for holder-is-not-gone yes-is-used-up le
 gitops.TestRefFilesHaveNoHistory: unfinished-are-not-forgotten old-sessions-are-forgotten
 action.TestPatient: no-workspace-is-told
 ghapp.TestFollow: home-of-a-pull-request
-schedule.TestClock: other-times-missed-nothing hours-that-are-there-twice runs-do-not-overlap unread-is-read-again
+schedule.TestClock: other-times-missed-nothing hours-that-are-there-twice runs-do-not-overlap
+    unread-is-read-again
 ci.TestWaits: checks-are-not-awaited-for-ever the-end-of-a-wait-is-told stuck-checks words-end-the-wait
 serve_after_merge: closed-pull-begins-anew
 project.TestFindLeftover: build-leftovers written-stays wanted-again
 attributes.TestAsGit: attributes-count plain-stays-home
 gitops.TestPushSafeAfterARewrite: adopted-branch branch-of-work-stays restored-branch target-gone
-gitops.TestTakeInIsAsGitMerges: refused-as-on-the-base merge-stays-a-merge merge-is-not-split merge-not-taken-back
-    base-from-then-on base-needs-no-yes conflicts-stay-home
+gitops.TestTakeInIsAsGitMerges: refused-as-on-the-base merge-stays-a-merge merge-is-not-split
+    merge-not-taken-back base-from-then-on base-needs-no-yes conflicts-stay-home
 work.TestFilesAreTheDiff: changed-back-is-no-change empty-pull-says-so
 render.TestDiffPartsAreWhatGitTakes: diff-of-the-unpushed
 main.TestPatchWhenNothingCanBePushed: patch-unchanged hook-words patch-in-the-thread
@@ -140,15 +145,16 @@ review.TestOnlyTriedSuggestions: suggestion-as-written suggestion-parses suggest
     suggestion-for-all-its-lines
 reviewer.TestThreadsWhoseCodeIsGone: said-twice refuted-is-dropped
 review.TestOrderAndMaximum: made-is-skipped logic-before-tests
-agent.TestWordsAreNoWork: cleaning-is-work tried-is-not-made words-without-work claims-in-files tried-is-no-answer same-again an-answer-is-taken
+agent.TestWordsAreNoWork: cleaning-is-work tried-is-not-made words-without-work claims-in-files
+    tried-is-no-answer same-again an-answer-is-taken
 session.TestEarlyEnds: end-of-the-newest-request verb-carries-its-task new-request-is-no-answer
 agent.TestReadingEnds: reading-begins-anew
 agent.TestLastTestRunCounts: sigpipe-is-no-failure tests-are-old known-tests tests-run-nothing
     unknown-runner-proves-nothing tests-are-told
 testrun.TestEnds: pipeline-ends
 agent.TestRedIsNotDone: tests-pass-the-gate
-ollama.TestDroppedCall: other-calls-ran garbled-before-dead page-is-no-answer cut-is-told context-cut older-calls
-    name-in-pieces
+ollama.TestDroppedCall: other-calls-ran garbled-before-dead page-is-no-answer cut-is-told context-cut
+    older-calls name-in-pieces
 agent.TestAnswerInCircles: few-words said-twice-before file-a-third-time shown-repetition silence-is-said
     bounded-answer
 agent.TestRunWaitsForTheServer: memory-is-waited-for outgrown-memory free-the-hung
@@ -164,6 +170,58 @@ agent.TestFailedTurnIsTakenBack: refused-edit-is-taken-back
 agent.TestSummariesReplaceEachOther: earlier-summary no-rubbish-summed-up only-words-ask
 agent.TestResultsTakeAFifth: not-sent-again large-rules weak-models small-rules small-chart
 project.TestTry: example-of-this-project network-is-told
+agent.TestApprovalInterleavings: orders-* bot-orders-*
+main.TestApprovalAgainstPrograms: programs-computed
+bot.TestClassify: review-is-looked-at
+approval.TestJudge: review-commit review-head review-target review-owner review-checked-again review-dismissed
+    review-branch-of-others
+shell.TestCommandCorpus: followed-links evaluated-names elided-text said-texts said-settings shaped-variables
+    running-options written-options unknown-options obeyed-files destroying-verbs destroyed-data
+    remote-database
+work.TestProposedLanguageServer: language-servers-of-the-server language-servers-are-asked
+    language-server-name-is-taken language-server-digest
+host.TestServerEnds: servers-edit-nothing server-message-size server-restarts-once server-idles server-memory
+host.TestOutsideSource: outside-is-source
+work.TestProposedServer: mcp-servers-are-proposals mcp-proposals-are-asked mcp-digest
+    mcp-yes-is-for-the-digest
+work.TestOperatorsServers: mcp-walled-only mcp-host-of-a-proposal mcp-hosts
+work.TestToolsArePinned: mcp-pinned mcp-tools-in-digest
+policy.TestServersOfARepository: mcp-name-is-taken mcp-auto-is-the-operators mcp-repository-headers
+    mcp-no-environment
+policy.TestCallsOfServers: mcp-tools-deny mcp-shown-whole
+served.TestWrongCalls: mcp-schema-first mcp-local-references mcp-endless-references
+mcp.TestWordsOfServers: mcp-unfit-is-told mcp-marks mcp-definitions-redacted mcp-budget
+mcp.TestRugPull: mcp-frozen mcp-rug-pull
+mcp.TestHostileServers: mcp-connect-deadline mcp-call-deadline mcp-flood mcp-too-many-tools
+served.TestResults: mcp-fenced mcp-pages-fenced mcp-redacted
+main.TestMCPServersAtURLs: mcp-allowlist mcp-one-origin mcp-no-redirects mcp-tokens-known
+mcp.TestSamplingAndRoots: mcp-no-sampling mcp-quiet-stream mcp-no-addresses mcp-answer-once
+work.TestGuestsBehindAWall: guest-behind-a-wall guest-masked guest-settings-hidden
+guest.TestProbe: guest-mode-read-back guest-option-read-back
+guest.TestPermission: acp-by-kind guest-never-always guest-allows-the-request guest-unallowed-is-rejected
+    guest-grant-is-for-the-request
+guest.TestHistory: guest-history
+guest.TestRequests: guest-unknown-asks guest-shown-whole
+guest.TestModelOfAnAgent: guest-last-words guest-time-bound guest-model-only guest-one-model
+    guest-one-model-of-google guest-model-waits guest-tokens-bound guest-turns-bound guest-idle-bound
+    inner-turns-count
+acp.TestDeafAgent: acp-deaf guest-flood acp-long-message guest-await-bounded guest-workspace-gone
+agent.TestToolThatPanics: panic-is-an-error host-panic fault-is-an-end
+guest.TestKilled: guest-killed
+bot.TestDeadlySession: deadly-session begun-is-no-progress
+host.TestProblemsOfTheBase: base-of-no-other-file known-is-of-the-base known-names
+lsp.TestFreshness: lists-in-order fresh-diagnostics fresh-of-all-files fresh-answer disk-is-read-again
+    problem-in-the-text only-fresh-is-shown only-fresh-is-told
+host.TestIncompleteAnswers: comments-are-no-uses first-answer-waits asked-once-more limit-is-told
+    limit-of-outlines-is-told incomplete-is-told incomplete-is-said
+run_killed: killed-run-is-swept empty-groups-go
+gitops.TestAlternates: alternates-once lists-while-writing packs-of-others own-writes
+gitops.TestUndoAndRedo: kept-files kept-checkpoints redo-counts-steps undo-of-a-file nothing-is-not-done
+agent.TestFormsThatModelsSend: text-after-two forms-by-mode forms-no-example forms-in-text form-is-shown
+    meant-tool all-thinking
+toolcall.TestHostileIsLinear: longest-call
+agent.TestImitatingModel: shown-call own-calls-stay shown-as-written filled-template worked-edit
+work.TestImageIsBuiltAsApproved: built-for-others
 `)
 
 // controlsByProof reads lines "proof: control control …"; those that begin with a space go

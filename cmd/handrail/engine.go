@@ -67,6 +67,7 @@ func newEngine(p engineParts) (*work.Engine, error) {
 		Rules:     p.rules,
 		Image:     image.Find,
 		Created:   image.Commands,
+		Recipe:    image.Recipe,
 		Log:       p.log,
 		Guests:    p.guests.workspaces(p),
 		Servers: func(name string, m policy.Server) (http.RoundTripper, error) {

@@ -52,12 +52,8 @@ func guestsOf(cfg config.Server) (*guests, error) {
 	if m.Of().Name == "ollama" {
 		g.at.URL = u.JoinPath("v1")
 	}
-	switch {
-	case m.Key == "":
-	case a.Header != "":
-		g.at.Keys[a.Header] = m.Key.Reveal()
-	default:
-		g.at.Keys["Authorization"] = "Bearer " + m.Key.Reveal()
+	if m.Key != "" {
+		g.at.Keys = a.Keys(u.Hostname(), m.Key.Reveal())
 	}
 	return g, nil
 }

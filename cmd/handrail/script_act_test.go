@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strconv"
@@ -250,6 +251,34 @@ func TestExamples(t *testing.T) {
 	}
 	if out, err := exec.CommandContext(t.Context(), "actionlint", append([]string{"-config-file", labels, "-shellcheck=", "-pyflakes="}, files...)...).CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// TestFirstExample: the example that newcomers copy needs no runner, GPU or model of theirs.
+func TestFirstExample(t *testing.T) {
+	t.Parallel()
+	first := regexp.MustCompile(`\((\w+\.yml)\)`).FindStringSubmatch(document(t, "docs/action/README.md"))
+	if first == nil {
+		t.Fatal("docs/action/README.md names no example")
+	}
+	var file struct {
+		Jobs map[string]struct {
+			On       string `yaml:"runs-on"`
+			Services map[string]struct{ Ports []string }
+			Steps    []struct{ With map[string]string }
+		}
+	}
+	if err := yaml.Unmarshal([]byte(document(t, "docs/action/"+first[1])), &file); err != nil || len(file.Jobs) != 1 {
+		t.Fatalf("%d jobs: %v", len(file.Jobs), err)
+	}
+	for _, job := range file.Jobs {
+		port, at := "none", job.Steps[len(job.Steps)-1].With["ollama"]
+		for _, s := range job.Services {
+			port = s.Ports[0]
+		}
+		if job.On != "ubuntu-latest" || !strings.HasPrefix(port, strings.TrimPrefix(at, "http://")+":") {
+			t.Errorf("%s runs on %s and asks %s, beside a service at %s", first[1], job.On, at, port)
+		}
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -53,7 +54,13 @@ func (c *statusCmd) Run(ctx context.Context, w *console) error {
 	}
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
-		return fmt.Errorf("no server answers at %s: %w", at, err)
+		if full := new(url.Error); errors.As(err, &full) {
+			err = full.Err
+		}
+		return fmt.Errorf(
+			"no server answers at %s: %w\nStart one with \"handrail serve --config FILE\". One that listens elsewhere is found with --config FILE, or --listen ADDRESS",
+			at, err,
+		)
 	}
 	defer resp.Body.Close()
 	data, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))

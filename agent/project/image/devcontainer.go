@@ -28,7 +28,7 @@ type configFiles interface {
 type containerConfig struct {
 	Path     string // of the file
 	Image    string
-	Build    string            // arguments of docker build, at the root of a clone; "" without a Dockerfile
+	Recipe   project.Recipe    // without the Dockerfile's content; the zero value without one
 	Compose  bool              // configured by Docker Compose
 	Features []string          // names of additions to the image
 	Versions map[string]string // versions of features, by name
@@ -90,14 +90,23 @@ func parse(name string, data []byte) (*containerConfig, error) {
 		Features: slices.Sorted(maps.Keys(said.Features)),
 	}
 	if file := cmp.Or(said.Build.Dockerfile, said.DockerFile); file != "" {
-		words := []string{"-f", path.Join(path.Dir(name), file)}
-		if said.Build.Target != "" {
-			words = append(words, "--target", said.Build.Target)
+		r := project.Recipe{
+			Of:      name,
+			File:    path.Join(path.Dir(name), file),
+			Context: path.Join(path.Dir(name), cmp.Or(said.Build.Context, said.Context)),
+			Target:  said.Build.Target,
+			Args:    map[string]string{},
+		}
+		words := []string{"-f", r.File}
+		if r.Target != "" {
+			words = append(words, "--target", r.Target)
 		}
 		for _, arg := range slices.Sorted(maps.Keys(said.Build.Args)) {
-			words = append(words, "--build-arg", fmt.Sprintf("%s=%v", arg, said.Build.Args[arg]))
+			r.Args[arg] = fmt.Sprint(said.Build.Args[arg])
+			words = append(words, "--build-arg", arg+"="+r.Args[arg])
 		}
-		c.Build = shellLine(append(words, path.Join(path.Dir(name), cmp.Or(said.Build.Context, said.Context))))
+		r.Line = shellLine(append(words, r.Context))
+		c.Recipe = r
 	}
 	for name, options := range said.Features {
 		of, _ := options.(map[string]any)

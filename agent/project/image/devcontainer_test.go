@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/handrail-bot/handrail/agent/project"
 )
 
 // tree is a tree of files in memory.
@@ -27,8 +29,13 @@ func TestRead(t *testing.T) {
 		{"comments and commas", "// ours\n{\n  /* the \"image\" */ \"image\": \"a//b:1\", // \"image\": \"c\",\n  \"features\": {\"x/go:1\": {}, \"x/aws:1\": {\"v\": [1, 2, ], },},\n}\n", &containerConfig{Image: "a//b:1", Features: []string{"x/aws:1", "x/go:1"}}},
 		{"a comment before the bracket", "{\"image\": \"a\", // last\n /* */ }", &containerConfig{Image: "a"}},
 		{"commas in words", `{"image": "a,}", "name": "b,]\",}"}`, &containerConfig{Image: "a,}"}},
-		{"a Dockerfile", `{"build": {"dockerfile": "Dockerfile", "context": "..", "target": "dev", "args": {"B": "a b", "A": 1}}}`, &containerConfig{Build: "-f .devcontainer/Dockerfile --target dev --build-arg 'A=1' --build-arg 'B=a b' ."}},
-		{"as it was written earlier", `{"dockerFile": "../Dockerfile"}`, &containerConfig{Build: "-f Dockerfile .devcontainer"}},
+		{"a Dockerfile", `{"build": {"dockerfile": "Dockerfile", "context": "..", "target": "dev", "args": {"B": "a b", "A": 1}}}`, &containerConfig{Recipe: project.Recipe{
+			Of: ".devcontainer/devcontainer.json", File: ".devcontainer/Dockerfile", Context: ".", Target: "dev", Args: map[string]string{"A": "1", "B": "a b"},
+			Line: "-f .devcontainer/Dockerfile --target dev --build-arg 'A=1' --build-arg 'B=a b' .",
+		}}},
+		{"as it was written earlier", `{"dockerFile": "../Dockerfile"}`, &containerConfig{Recipe: project.Recipe{
+			Of: ".devcontainer/devcontainer.json", File: "Dockerfile", Context: ".devcontainer", Args: map[string]string{}, Line: "-f Dockerfile .devcontainer",
+		}}},
 		{"several containers", `{"dockerComposeFile": ["a.yml"], "service": "app"}`, &containerConfig{Compose: true}},
 		{"a command", `{"postCreateCommand": "npm ci && npm run build"}`, &containerConfig{Commands: []string{"npm ci && npm run build"}}},
 		{"a program", `{"postCreateCommand": ["sh", "-c", "echo it's; a=b", ""]}`, &containerConfig{Commands: []string{`sh -c 'echo it'\''s; a=b' ''`}}},

@@ -95,13 +95,13 @@ func unsupported(dev containerConfig) (notes []string) {
 				dev.Path,
 			),
 		)
-	case dev.Build != "" && dev.Image == "":
+	case dev.Recipe.File != "" && dev.Image == "":
 		notes = append(
 			notes,
 			fmt.Sprintf(
-				"%s names a Dockerfile, which is not built here, since that would run its commands on the server's machine without approval. Build the image on the machine of the server's docker, in a clone of the repository: \"docker build -t acme/dev:1 %s\". Then name it in .github/agent.yml: workspace: {image: acme/dev:1}",
+				"%s names a Dockerfile, whose image is not built here. Build it on the machine of the server's docker, in a clone of the repository: \"docker build -t acme/dev:1 %s\". Then name it in .github/agent.yml: workspace: {image: acme/dev:1}",
 				dev.Path,
-				dev.Build,
+				dev.Recipe.Line,
 			),
 		)
 	}

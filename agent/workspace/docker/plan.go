@@ -11,9 +11,10 @@ import (
 	"github.com/handrail-bot/handrail/agent/workspace"
 )
 
-// Labels of the containers.
+// Labels of the containers, and of the images that are built.
 const (
 	labelSession = "handrail.session"
+	labelBuilt   = "handrail.built"
 )
 
 // spare is the number of threads for the tool host beyond the limit of processes.

@@ -87,6 +87,33 @@ for (const colorScheme of ["light", "dark"]) {
   await c.close();
 }
 
+// Every button, and the box, sends the command that it names; on a phone.
+{
+  const c = await context({ viewport: { width: 390, height: 844 } });
+  const page = await c.newPage();
+  const open = async (path) => {
+    await page.goto(address + path);
+    await page.evaluate(() => document.querySelectorAll("details").forEach((d) => { d.open = true; }));
+    return page.$$("button[name=do], .box button");
+  };
+  let pressed = 0;
+  for (const path of ["/s/sample", "/s/steps"]) {
+    const names = await Promise.all((await open(path)).map((b) => b.getAttribute("value")));
+    for (const [i, name] of names.entries()) {
+      const button = (await open(path))[i];
+      const box = name === null ? "/agent also add a test" : "";
+      if (box) await page.fill(".box textarea", box);
+      await Promise.all([page.waitForURL(/sent=/), button.click()]);
+      const text = await page.textContent(".note");
+      if (!text.includes(box || `/agent ${name}`)) problems.push(`the button ${name} of ${path}: the page says ${text}`);
+      pressed++;
+    }
+  }
+  if (pressed < 15) problems.push(`only ${pressed} buttons`);
+  console.log(`dashboard: ${pressed} buttons pressed`);
+  await c.close();
+}
+
 // Without script the pages say the same.
 {
   const c = await context({ javaScriptEnabled: false });

@@ -1,0 +1,198 @@
+package docker
+
+import (
+	"archive/tar"
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+
+	"github.com/containerd/errdefs"
+	"github.com/moby/moby/api/types/build"
+	"github.com/moby/moby/client"
+
+	"github.com/handrail-bot/handrail/agent/workspace"
+)
+
+var _ workspace.Builder = (*Engine)(nil)
+
+// dockerfileInside is the name of the approved Dockerfile among the files of a build.
+const dockerfileInside = ".handrail-dockerfile"
+
+// maxBuildWords is the maximum number of bytes that an error has of a build's output.
+const maxBuildWords = 2000
+
+// HasImage implements [workspace.Builder].
+func (e *Engine) HasImage(ctx context.Context, name string) (bool, error) {
+	_, err := e.docker.ImageInspect(ctx, name)
+	if errdefs.IsNotFound(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("find image %s: %w", name, err)
+	}
+	return true, nil
+}
+
+// Build implements [workspace.Builder]. It uses the daemon's first builder: only that has the
+// commands of a build in the network of a container.
+func (e *Engine) Build(ctx context.Context, b workspace.Build) error {
+	network, err := e.networkOf(ctx, b)
+	if err != nil {
+		return fmt.Errorf("build image: %w", err)
+	}
+	limits := b.Limits.WithDefaults()
+	args := map[string]*string{}
+	for name, value := range b.Args {
+		args[name] = &value
+	}
+	files, in := io.Pipe()
+	packed := make(chan error, 1)
+	go func() {
+		err := pack(ctx, in, b)
+		_ = in.CloseWithError(err)
+		packed <- err
+	}()
+	res, err := e.docker.ImageBuild(ctx, files, client.ImageBuildOptions{
+		Tags: []string{b.Image}, Dockerfile: dockerfileInside, Target: b.Target, BuildArgs: args, NetworkMode: network,
+		Labels: map[string]string{labelBuilt: "yes"}, Remove: true, ForceRemove: true, Version: build.BuilderV1,
+		Memory: limits.MemoryBytes, MemorySwap: limits.MemoryBytes, CPUPeriod: period, CPUQuota: int64(limits.CPUs * period),
+	})
+	if err != nil {
+		_ = files.CloseWithError(err)
+		bad := <-packed
+		if bad != nil && !errors.Is(bad, err) {
+			err = errors.Join(err, bad)
+		}
+		if errdefs.IsInvalidArgument(err) || errors.Is(bad, fs.ErrNotExist) { // the Dockerfile, or its directory
+			return fmt.Errorf("%w: %w", workspace.ErrBuild, err)
+		}
+		return fmt.Errorf("build image: %w", err)
+	}
+	defer res.Body.Close()
+	err = follow(res.Body, b.Tell)
+	_ = files.Close()
+	return errors.Join(err, ignoreClosed(<-packed))
+}
+
+func ignoreClosed(err error) error {
+	if errors.Is(err, io.ErrClosedPipe) { // the daemon read no further
+		return nil
+	}
+	return err
+}
+
+// networkOf returns the network of a build's commands.
+func (e *Engine) networkOf(ctx context.Context, b workspace.Build) (string, error) {
+	switch {
+	case b.Network:
+		return "default", nil
+	case b.Beside == "":
+		return "none", nil //control:build-without-network
+	}
+	list, err := e.docker.ContainerList(ctx, client.ContainerListOptions{
+		Filters: client.Filters{}.Add("label", labelSession+"="+b.Beside),
+	})
+	if err != nil {
+		return "", err
+	}
+	if len(list.Items) != 1 {
+		return "", fmt.Errorf("%d containers belong to %s", len(list.Items), b.Beside)
+	}
+	return "container:" + list.Items[0].ID, nil
+}
+
+// pack writes the files of a build as an archive, with the approved Dockerfile.
+func pack(ctx context.Context, out io.Writer, b workspace.Build) error {
+	root, err := os.OpenRoot(b.Dir)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = root.Close() }()
+	w := tar.NewWriter(out)
+	err = fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || name == "." || name == dockerfileInside || ctx.Err() != nil {
+			return errors.Join(err, ctx.Err())
+		}
+		return packEntry(w, root, name, d)
+	})
+	if err != nil {
+		return fmt.Errorf("pack the files of the build: %w", err)
+	}
+	err = w.WriteHeader(&tar.Header{Name: dockerfileInside, Mode: 0o644, Size: int64(len(b.Text))})
+	if err == nil {
+		_, err = io.WriteString(w, b.Text)
+	}
+	return errors.Join(err, w.Close())
+}
+
+func packEntry(w *tar.Writer, root *os.Root, name string, d fs.DirEntry) error {
+	info, err := d.Info()
+	if err != nil {
+		return err
+	}
+	target := ""
+	switch {
+	case d.Type() == fs.ModeSymlink:
+		if target, err = root.Readlink(name); err != nil {
+			return err
+		}
+	case !d.IsDir() && !d.Type().IsRegular():
+		return nil
+	}
+	head, err := tar.FileInfoHeader(info, target)
+	if err != nil {
+		return err
+	}
+	head.Name, head.Uid, head.Gid, head.Uname, head.Gname = name, 0, 0, "", ""
+	if d.IsDir() {
+		head.Name += "/"
+	}
+	if err := w.WriteHeader(head); err != nil || !d.Type().IsRegular() {
+		return err
+	}
+	f, err := root.Open(name)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }()
+	_, err = io.Copy(w, io.LimitReader(f, head.Size))
+	return err
+}
+
+// follow reads the output of a build, and tells its steps.
+func follow(r io.Reader, tell func(string)) error {
+	in := json.NewDecoder(bufio.NewReader(r))
+	var said strings.Builder
+	for {
+		var m struct {
+			Stream string `json:"stream"`
+			Error  string `json:"error"`
+		}
+		err := in.Decode(&m)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("build image: %w", err)
+		}
+		if m.Error != "" {
+			return fmt.Errorf("%w: %s\n%s", workspace.ErrBuild, strings.TrimSpace(m.Error), strings.TrimSpace(said.String()))
+		}
+		said.WriteString(m.Stream)
+		if over := said.Len() - 2*maxBuildWords; over > 0 {
+			rest := said.String()[over+maxBuildWords:]
+			said.Reset()
+			said.WriteString(rest)
+		}
+		if line, ok := strings.CutPrefix(m.Stream, "Step "); ok && tell != nil {
+			_, line, _ = strings.Cut(strings.TrimSpace(line), " : ")
+			tell("building the image: " + line)
+		}
+	}
+}
