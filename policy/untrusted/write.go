@@ -655,9 +655,10 @@ func (w *writer) next(i int) string {
 // after returns the first byte written after a token, or a newline at the end.
 func (w *writer) after(i int) byte {
 	for k := i + 1; k < len(w.tokens); k++ {
-		if t := w.tokens[k]; t.out != "" {
+		switch t := w.tokens[k]; {
+		case t.out != "":
 			return t.out[0]
-		} else if t.seen != "" {
+		case t.seen != "":
 			return t.seen[0]
 		}
 	}
