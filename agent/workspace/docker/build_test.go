@@ -47,7 +47,7 @@ func TestBuild(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { docker.Close() })
+	t.Cleanup(func() { _ = docker.Close() })
 	var told []string
 	build := func(name, text string, b workspace.Build) (string, error) {
 		t.Helper()
