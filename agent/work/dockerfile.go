@@ -19,7 +19,11 @@ import (
 
 // prepare sets the image of a job's workspace, and returns the layer below it. If it asks for a
 // set-up, waits is the outcome of the run.
-func (e *Engine) prepare(ctx context.Context, j *Job, at *session.State) (l heldLayer, waits *session.Outcome, err error) {
+func (e *Engine) prepare(
+	ctx context.Context,
+	j *Job,
+	at *session.State,
+) (l heldLayer, waits *session.Outcome, err error) {
 	var unread error
 	if j.recipe, unread = e.recipe(ctx, *j); j.recipe == nil {
 		if j.image, err = e.image(ctx, *j, at); err != nil {

@@ -468,6 +468,17 @@ func TestNewRefuses(t *testing.T) {
 	}
 }
 
+// TestParkedIsNoEnd: a run that waits does not look like one that is done.
+func TestParkedIsNoEnd(t *testing.T) {
+	t.Parallel()
+	for status, want := range map[session.Status]string{session.StatusAwaitingApproval: "parked", session.StatusDone: "ended", session.StatusFailed: "ended"} {
+		it := new(item)
+		if it.ended(session.Outcome{Status: status}); it.Kind != want {
+			t.Errorf("%s is %q", status, it.Kind)
+		}
+	}
+}
+
 // TestStanding names a reason for every state that is not the end.
 func TestStanding(t *testing.T) {
 	t.Parallel()

@@ -213,6 +213,9 @@ func (it *item) verified(p *session.Verified) {
 
 func (it *item) ended(o session.Outcome) {
 	it.Kind, it.Title, it.Bad = "ended", strings.ReplaceAll(string(o.Status), "_", " "), o.Status.Failed()
+	if o.Status.Parked() {
+		it.Kind = "parked"
+	}
 	it.text(strings.TrimSpace(o.Summary + "\n\n" + o.Reason))
 	it.Files = o.Files
 	if o.Tests != "" {

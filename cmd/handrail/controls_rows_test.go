@@ -216,7 +216,6 @@ host.TestIncompleteAnswers: comments-are-no-uses first-answer-waits asked-once-m
     limit-of-outlines-is-told incomplete-is-told incomplete-is-said
 run_killed: killed-run-is-swept empty-groups-go
 gitops.TestAlternates: alternates-once lists-while-writing packs-of-others own-writes
-gitops.TestUndoAndRedo: kept-files kept-checkpoints redo-counts-steps undo-of-a-file nothing-is-not-done
 agent.TestFormsThatModelsSend: text-after-two forms-by-mode forms-no-example forms-in-text form-is-shown
     meant-tool all-thinking
 toolcall.TestHostileIsLinear: longest-call

@@ -47,7 +47,7 @@ func TestBuild(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { docker.Close() })
+	t.Cleanup(func() { _ = docker.Close() })
 	var told []string
 	build := func(name, text string, b workspace.Build) (string, error) {
 		t.Helper()
@@ -55,7 +55,7 @@ func TestBuild(t *testing.T) {
 		b.Text, b.Dir = "FROM "+image+"\n"+text, dir
 		b.Tell = func(line string) { told = append(told, line) }
 		t.Cleanup(func() {
-			_, _ = docker.ImageRemove(t.Context(), b.Image, client.ImageRemoveOptions{Force: true}) // missing if it failed
+			_, _ = docker.ImageRemove(context.WithoutCancel(t.Context()), b.Image, client.ImageRemoveOptions{Force: true}) // missing if it failed
 		})
 		return b.Image, e.Build(t.Context(), b)
 	}
