@@ -48,16 +48,14 @@ func guestsOf(cfg config.Server) (*guests, error) {
 	}
 	g := &guests{ACP: cfg.ACP, agent: a}
 	client := &http.Client{Transport: config.Transport(m.Trusted, m.Sent)}
-	g.at = guest.Endpoint{URL: u, HTTP: client, Keys: map[string]string{}}
-	if m.Of().Name == "ollama" {
-		g.at.URL = u.JoinPath("v1")
-	}
+	g.at = guest.Endpoint{URL: u.JoinPath(m.Of().OpenAI...), HTTP: client, Keys: map[string]string{}}
 	switch {
 	case m.Key == "":
 	case a.Header != "":
 		g.at.Keys[a.Header] = m.Key.Reveal()
 	default:
-		g.at.Keys["Authorization"] = "Bearer " + m.Key.Reveal()
+		name, value := m.Of().KeyHeader(m.Key)
+		g.at.Keys[name] = value
 	}
 	return g, nil
 }

@@ -276,7 +276,7 @@ func TestRunKey(t *testing.T) {
 // A provider of the configuration has an adapter, and no adapter is without a provider.
 func TestProvidersHaveAdapters(t *testing.T) {
 	if got := slices.Sorted(maps.Keys(adapters)); !slices.Equal(got, slices.Sorted(slices.Values(config.ProviderNames()))) {
-		t.Errorf("there are adapters for %v", got)
+		t.Errorf("adapters in models.go has %v, and providers in cmd/config/provider.go has %v: add the missing row", got, config.ProviderNames())
 	}
 }
 
