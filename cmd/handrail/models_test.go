@@ -293,7 +293,7 @@ func TestProviders(t *testing.T) {
 		"Ollama by base_url":   {config.Model{Provider: "ollama", BaseURL: "gpu:5", KeepAlive: "1h"}, "http://gpu:5", ""},
 		"named, no address":    {config.Model{Provider: "openai"}, "", "base_url"},
 		"keep_alive elsewhere": {config.Model{BaseURL: "http://m:1/v1", KeepAlive: "1h"}, "http://m:1/v1", "only Ollama takes it"},
-		"unknown":              {config.Model{Provider: "olama"}, "http://127.0.0.1:11434", `ollama or openai, not "olama"`},
+		"unknown":              {config.Model{Provider: "olama"}, "http://127.0.0.1:11434", `, not "olama"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			u, err := c.model.Address()
