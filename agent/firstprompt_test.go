@@ -20,7 +20,7 @@ import (
 	"github.com/handrail-bot/handrail/policy"
 )
 
-// emptyProject is what an empty repository comes to, on a machine that has a lot.
+// emptyProject describes an empty repository on a machine with many programs.
 const emptyProject = "- Programs here: bash, git, rg, python3, python, pip, pytest, go, node, npm, cargo, java, mvn, gcc, make, ruby, curl, jq\n" +
 	"- The repository is empty.\n- Branch: agent/issue-123, from commit 1111111111"
 
@@ -44,19 +44,19 @@ func TestFirstPromptIsSmall(t *testing.T) {
 				got := firstTokens(r)
 				t.Logf("%s, %d: %d", m.Name, tt.window, got)
 				if offered := tools.Names(r.Tools); m.Name == "code" && native && tt.most == 1500 && fmt.Sprint(offered) != fewTools {
-					t.Errorf("a window of %d: the tools are %s", tt.window, offered)
+					t.Errorf("a window of %d: the tools are %s, want %s, those with Essential in their sheet", tt.window, offered, fewTools)
 				}
 				if got > tt.most {
-					t.Errorf("%s, window of %d, native %t: %d tokens with %d tools, want %d", m.Name, tt.window, native, got, len(r.Tools), tt.most)
+					t.Errorf("%s, window of %d, native %t: %d tokens with %d tools, want %d: shorten a tool's description, drop the Doc of optional parameters, or make it Untold", m.Name, tt.window, native, got, len(r.Tools), tt.most)
 				}
 			}
 		}
 	}
 }
 
-// A model of less than 8B gets a prompt that it does not get lost in, whatever there is to
-// be said: at most eight tools, one to edit and one to write, and 1,200 tokens before the
-// request.
+// A model of less than 8B gets a short prompt, however long the rules and the facts of the
+// project are: at most eight tools, one to edit and one to write, and 1,200 tokens before
+// the request.
 func TestFirstPromptOfASmallModel(t *testing.T) {
 	for _, m := range policy.Modes() {
 		for _, native := range []bool{true, false} {

@@ -20,6 +20,9 @@ type row struct {
 	right    policy.Request
 	priority int // of its deliveries, a constant of the store
 	handle   func(context.Context, *request) error
+	// useful reports whether the command can have an effect in a session. nil means that it
+	// can even without one.
+	useful func(*session.State) bool
 }
 
 // okWord is the command that allows work on a commit of a fork.
@@ -34,63 +37,63 @@ func commands() []row {
 		},
 		{
 			Spec:  command.Spec{Name: "approve", Usage: "approve <id>…", Args: command.TakesIDs, Grants: true},
-			right: policy.Settle, priority: store.PriorityAnswer, handle: approve,
+			right: policy.Settle, priority: store.PriorityAnswer, handle: approve, useful: hasRequests,
 		},
 		{
 			Spec:  command.Spec{Name: "deny", Usage: "deny <id>… [reason]", Args: command.TakesIDsAndReason},
-			right: policy.Settle, priority: store.PriorityAnswer, handle: deny,
+			right: policy.Settle, priority: store.PriorityAnswer, handle: deny, useful: hasRequests,
 		},
 		{
 			Spec:  command.Spec{Name: okWord, Usage: "ok <commit>", Args: command.TakesCommit, Grants: true},
-			right: policy.AskChange, priority: store.PriorityAnswer, handle: okCommit,
+			right: policy.AskChange, priority: store.PriorityAnswer, handle: okCommit, useful: waitsForCommit,
 		},
 		{
 			Spec:  command.Spec{Name: "stop", Usage: "stop", Args: command.TakesText},
-			right: policy.Stop, priority: store.PriorityStop, handle: stop,
+			right: policy.Stop, priority: store.PriorityStop, handle: stop, useful: isOpen,
 		},
 		{
 			Spec:  command.Spec{Name: "status", Usage: "status", Args: command.TakesNothing},
-			right: policy.View, priority: store.PriorityWork, handle: ofSession(status),
+			right: policy.View, priority: store.PriorityWork, handle: ofSession(status), useful: isWorking,
 		},
 		{
 			Spec:  command.Spec{Name: "resume", Usage: "resume", Args: command.TakesWords},
-			right: policy.Steer, priority: store.PriorityWork, handle: ofSession(resume),
+			right: policy.Steer, priority: store.PriorityWork, handle: ofSession(resume), useful: isResumable,
 		},
 		{
 			Spec:  command.Spec{Name: "retry", Usage: "retry", Args: command.TakesWords},
-			right: policy.Steer, priority: store.PriorityWork, handle: ofSession(resume),
+			right: policy.Steer, priority: store.PriorityWork, handle: ofSession(resume), useful: isResumable,
 		},
 		{
 			Spec:  command.Spec{Name: "budget", Usage: "budget +10", Args: command.TakesCount, Grants: true},
-			right: policy.RaiseLimit, priority: store.PriorityWork, handle: ofSession(resume),
+			right: policy.RaiseLimit, priority: store.PriorityWork, handle: ofSession(resume), useful: isOutOfBudget,
 		},
 		{
 			Spec:  command.Spec{Name: "diff", Usage: "diff", Args: command.TakesNothing},
-			right: policy.View, priority: store.PriorityWork, handle: diff,
+			right: policy.View, priority: store.PriorityWork, handle: diff, useful: hasCheckpoints,
 		},
 		{
 			Spec:  command.Spec{Name: "undo", Usage: "undo [n or path…]", Args: command.TakesCheckpoints},
-			right: policy.Rewind, priority: store.PriorityWork, handle: ofSession(takeBack),
+			right: policy.Rewind, priority: store.PriorityWork, handle: ofSession(takeBack), useful: hasCheckpoints,
 		},
 		{
 			Spec:  command.Spec{Name: "redo", Usage: "redo [n]", Args: command.TakesCheckpoints},
-			right: policy.Rewind, priority: store.PriorityWork, handle: ofSession(takeBack),
+			right: policy.Rewind, priority: store.PriorityWork, handle: ofSession(takeBack), useful: isUndone,
 		},
 		{
 			Spec:  command.Spec{Name: "keep", Usage: "keep [path…]", Args: command.TakesCheckpoints},
-			right: policy.Rewind, priority: store.PriorityWork, handle: ofSession(takeBack),
+			right: policy.Rewind, priority: store.PriorityWork, handle: ofSession(takeBack), useful: hasCheckpoints,
 		},
 		{
 			Spec:  command.Spec{Name: "rebase", Usage: "rebase", Args: command.TakesNothing},
-			right: policy.Rewind, priority: store.PriorityWork, handle: ofSession(takeBack),
+			right: policy.Rewind, priority: store.PriorityWork, handle: ofSession(takeBack), useful: hasCheckpoints,
 		},
 		{
 			Spec:  command.Spec{Name: "ready", Usage: "ready", Args: command.TakesNothing},
-			right: policy.AskChange, priority: store.PriorityWork, handle: ready,
+			right: policy.AskChange, priority: store.PriorityWork, handle: ready, useful: hasCheckpoints,
 		},
 		{
 			Spec:  command.Spec{Name: "model", Usage: "model <name>", Args: command.TakesName},
-			right: policy.AskChange, priority: store.PriorityWork, handle: model,
+			right: policy.AskChange, priority: store.PriorityWork, handle: model, useful: isSession,
 		},
 		{
 			Spec:  command.Spec{Name: "config", Usage: "config", Args: command.TakesNothing},
@@ -98,7 +101,7 @@ func commands() []row {
 		},
 		{
 			Spec:  command.Spec{Name: "clear", Usage: "clear", Args: command.TakesNothing},
-			right: policy.Steer, priority: store.PriorityStop, handle: ofSession(forget),
+			right: policy.Steer, priority: store.PriorityStop, handle: ofSession(forget), useful: isSession,
 		},
 		{
 			Spec:  command.Spec{Name: command.AskHelp, Usage: "help", Args: command.TakesNothing},
@@ -263,46 +266,34 @@ func help(ctx context.Context, r *request) error {
 			return err
 		}
 	}
-	rights := map[string]policy.Request{}
-	for _, row := range r.w.rows {
-		rights[row.Name] = row.right
-	}
 	now := func(s command.Spec) bool {
-		verdict, _ := r.w.mayAsk(r.actor, rights[s.Name], r.sess)
-		return verdict == policy.Allow && isOfUse(s.Name, v)
+		row, err := rowOf(r.w.rows, command.Command{Name: s.Name})
+		verdict, _ := r.w.mayAsk(r.actor, row.right, r.sess)
+		return err == nil && verdict == policy.Allow && row.isUseful(v)
 	}
 	text, others := specs(r.w.rows).Help(now)
 	r.c.post(r.msg, render.Help(text+render.CustomCommands(book.Book, fault.InWords(err)), others))
 	return nil
 }
 
-// isOfUse reports whether a command can have an effect in a session. v is nil without one.
-func isOfUse(name string, v *session.State) bool {
-	switch name {
-	case command.AskHelp, "config":
-		return true
-	}
-	if v == nil {
-		return false
-	}
-	works := !v.Over() && v.Phase != session.PhaseOutOfBudget
-	switch name {
-	case "approve", "deny":
-		return len(approval.Open(v)) > 0
-	case okWord:
-		return approval.WaitingCommit(v) != nil
-	case "stop":
-		return !v.Over()
-	case "resume", "retry":
-		return v.Over() && !v.Finished()
-	case "budget":
-		return v.Phase == session.PhaseOutOfBudget
-	case "diff", "undo", "keep", "rebase", "ready":
-		return len(v.Checkpoints) > 0
-	case "redo":
-		return v.Over() && v.Outcome.Wish == session.Undo
-	case "status":
-		return works
-	}
-	return name == "model" || name == "clear"
-}
+// isUseful reports whether the command can have an effect in a session. v is nil without
+// one.
+func (r row) isUseful(v *session.State) bool { return r.useful == nil || v != nil && r.useful(v) }
+
+func isSession(*session.State) bool { return true }
+
+func hasRequests(v *session.State) bool { return len(approval.Open(v)) > 0 }
+
+func waitsForCommit(v *session.State) bool { return approval.WaitingCommit(v) != nil }
+
+func isOpen(v *session.State) bool { return !v.Over() }
+
+func isOutOfBudget(v *session.State) bool { return v.Phase == session.PhaseOutOfBudget }
+
+func isWorking(v *session.State) bool { return isOpen(v) && !isOutOfBudget(v) }
+
+func isResumable(v *session.State) bool { return v.Over() && !v.Finished() }
+
+func hasCheckpoints(v *session.State) bool { return len(v.Checkpoints) > 0 }
+
+func isUndone(v *session.State) bool { return v.Over() && v.Outcome.Wish == session.Undo }

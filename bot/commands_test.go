@@ -2,6 +2,7 @@ package bot
 
 import (
 	"context"
+	"os"
 	"os/exec"
 	"regexp"
 	"slices"
@@ -49,6 +50,20 @@ func TestEveryCommandIsWhole(t *testing.T) {
 		without := slices.Delete(commands(), i, i+1)
 		if _, err := rowOf(without, command.Command{Name: r.Name}); err == nil {
 			t.Errorf("a command without the row of %q is carried out", r.Name)
+		}
+	}
+}
+
+// The page about comments has each command.
+func TestEveryCommandIsDocumented(t *testing.T) {
+	page, err := os.ReadFile("../docs/comments.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range commands() {
+		shown := regexp.MustCompile("`(?:/agent )?" + r.Name + "[ `]")
+		if r.Name != command.Task && !shown.Match(page) {
+			t.Errorf("docs/comments.md lacks the command %q; add a row, such as | `/agent %s` | its result |", r.Name, r.Usage)
 		}
 	}
 }

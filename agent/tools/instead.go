@@ -12,35 +12,29 @@ import (
 // verbs maps words in foreign tool names to the tools that may be meant, likeliest
 // first.
 var verbs = map[string][]string{
-	"read": {
-		"read_file",
-	}, "view": {"read_file"}, "show": {"read_file"}, "open": {"read_file"}, "cat": {"read_file"}, "load": {"read_file"}, "print": {"read_file"}, "display": {"read_file"},
-	"head": {
-		"read_file",
-	}, "tail": {"read_file"}, "write": {"write_file"}, "create": {"write_file"}, "save": {"write_file"}, "new": {"write_file"}, "add": {"write_file"}, "make": {"write_file"},
-	"edit": editTools, "replace": editTools, "modify": editTools, "update": editTools, "change": editTools, "fix": editTools, "substitute": editTools, "patch": {"apply_diff", "edit_file"},
-	"diff": {
-		"apply_diff",
-	}, "insert": {"insert_content", "edit_file"}, "append": {"insert_content", "edit_file"}, "delete": {"delete_file"}, "remove": {"delete_file"}, "unlink": {"delete_file"},
-	"search": {
-		"search_workspace",
-	}, "grep": {"search_workspace"}, "rg": {"search_workspace"}, "find": {"find_files", "search_workspace"}, "glob": {"find_files", "search_workspace"},
-	"locate": {
-		"find_files",
-		"search_workspace",
-	}, "list": {"list_files"}, "ls": {"list_files"}, "dir": {"list_files"}, "tree": {"list_files"}, "run": {shellTool}, "exec": {shellTool},
-	"execute": {
-		shellTool,
-	}, "command": {shellTool}, "shell": {shellTool}, "bash": {shellTool}, "sh": {shellTool}, "terminal": {shellTool}, "console": {shellTool}, "cmd": {shellTool},
-	"powershell": {
-		shellTool,
-	}, "subprocess": {shellTool}, "system": {shellTool}, "script": {shellTool}, "done": {endTool}, "finish": {endTool}, "finished": {endTool}, "complete": {endTool},
-	"completed": {
-		endTool,
-	}, "submit": {endTool}, "end": {endTool}, "final": {endTool}, "answer": {endTool}, "conclude": {endTool}, "respond": {endTool}, "ask": {"ask_followup_question"},
-	"question": {
-		"ask_followup_question",
-	}, "clarify": {"ask_followup_question"}, "todo": {"update_todo_list"}, "todos": {"update_todo_list"}, "plan": {"update_todo_list"},
+	"read": {"read_file"}, "view": {"read_file"}, "show": {"read_file"}, "open": {"read_file"}, "cat": {"read_file"},
+	"load": {"read_file"}, "print": {"read_file"}, "display": {"read_file"}, "head": {"read_file"},
+	"tail":  {"read_file"},
+	"write": {"write_file"}, "create": {"write_file"}, "save": {"write_file"}, "new": {"write_file"},
+	"add": {"write_file"}, "make": {"write_file"},
+	"edit": editTools, "replace": editTools, "modify": editTools, "update": editTools, "change": editTools,
+	"fix": editTools, "substitute": editTools,
+	"patch":  {"apply_diff", "edit_file"},
+	"diff":   {"apply_diff"},
+	"insert": {"insert_content", "edit_file"}, "append": {"insert_content", "edit_file"},
+	"delete": {"delete_file"}, "remove": {"delete_file"}, "unlink": {"delete_file"},
+	"search": {"search_workspace"}, "grep": {"search_workspace"}, "rg": {"search_workspace"},
+	"find": {"find_files", "search_workspace"}, "glob": {"find_files", "search_workspace"},
+	"locate": {"find_files", "search_workspace"},
+	"list":   {"list_files"}, "ls": {"list_files"}, "dir": {"list_files"}, "tree": {"list_files"},
+	"run": {shellTool}, "exec": {shellTool}, "execute": {shellTool}, "command": {shellTool}, "shell": {shellTool},
+	"bash": {shellTool}, "sh": {shellTool}, "terminal": {shellTool}, "console": {shellTool}, "cmd": {shellTool},
+	"powershell": {shellTool}, "subprocess": {shellTool}, "system": {shellTool}, "script": {shellTool},
+	"done": {endTool}, "finish": {endTool}, "finished": {endTool}, "complete": {endTool}, "completed": {endTool},
+	"submit": {endTool}, "end": {endTool}, "final": {endTool}, "answer": {endTool}, "conclude": {endTool},
+	"respond": {endTool},
+	"ask":     {"ask_followup_question"}, "question": {"ask_followup_question"}, "clarify": {"ask_followup_question"},
+	"todo": {"update_todo_list"}, "todos": {"update_todo_list"}, "plan": {"update_todo_list"},
 }
 
 const (

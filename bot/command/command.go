@@ -93,7 +93,7 @@ func (t Table) Check() error {
 		case s.Usage == "":
 			return fmt.Errorf("check commands: %q has no usage", s.Name)
 		case s.help() == "":
-			return fmt.Errorf("check commands: %q does not say what it does", s.Name)
+			return fmt.Errorf("check commands: %q has no help; add its line to usage.Help in bot/render/usage", s.Name)
 		case s.Args == nil:
 			return fmt.Errorf("check commands: %q does not say what it takes", s.Name)
 		case seen[s.Name] || slices.Contains(modes[:], s.Name):

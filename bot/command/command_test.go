@@ -115,15 +115,15 @@ func TestCheck(t *testing.T) {
 		t.Fatal(err)
 	}
 	for want, wrong := range map[string]Table{
-		`command 7 ("x") has no name`:    append(slices.Clone(table), Spec{Usage: "x", Help: "x", Args: TakesText}),
-		`"x y" is not one word`:          append(slices.Clone(table), Spec{Name: "x y", Usage: "x", Help: "x", Args: TakesText}),
-		`"x" has no usage`:               append(slices.Clone(table), Spec{Name: "x", Help: "x", Args: TakesText}),
-		`"x" does not say what it does`:  append(slices.Clone(table), Spec{Name: "x", Usage: "x", Args: TakesText}),
-		`"x" does not say what it takes`: append(slices.Clone(table), Spec{Name: "x", Usage: "x", Help: "x"}),
-		`"stop" is there twice`:          append(slices.Clone(table), table[3]),
-		`"plan" is there twice`:          append(slices.Clone(table), Spec{Name: "plan", Usage: "plan", Help: "plan", Args: TakesText}),
-		`there is no "task"`:             table[1:],
-		`there is no "help"`:             table[:len(table)-1],
+		`command 7 ("x") has no name`:                 append(slices.Clone(table), Spec{Usage: "x", Help: "x", Args: TakesText}),
+		`"x y" is not one word`:                       append(slices.Clone(table), Spec{Name: "x y", Usage: "x", Help: "x", Args: TakesText}),
+		`"x" has no usage`:                            append(slices.Clone(table), Spec{Name: "x", Help: "x", Args: TakesText}),
+		`"x" has no help; add its line to usage.Help`: append(slices.Clone(table), Spec{Name: "x", Usage: "x", Args: TakesText}),
+		`"x" does not say what it takes`:              append(slices.Clone(table), Spec{Name: "x", Usage: "x", Help: "x"}),
+		`"stop" is there twice`:                       append(slices.Clone(table), table[3]),
+		`"plan" is there twice`:                       append(slices.Clone(table), Spec{Name: "plan", Usage: "plan", Help: "plan", Args: TakesText}),
+		`there is no "task"`:                          table[1:],
+		`there is no "help"`:                          table[:len(table)-1],
 	} {
 		if err := wrong.Check(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)

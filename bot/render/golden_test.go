@@ -147,8 +147,8 @@ func uses() (out []string) {
 	return append(out, help+fmt.Sprintf(usage.Flags, "/agent"))
 }
 
-// everything is what each function for people says: in the singular and the plural, with
-// and without what may be missing.
+// everything returns examples of the texts of each function: in the singular and the plural,
+// with and without their optional parts.
 func everything() map[string][]string {
 	done, none := sample(session.PhaseDone, 2, 3), sample(session.PhaseNoChanges, 0, 1)
 	asked := []session.Asked{sampleRun, sampleEdit}
@@ -284,14 +284,13 @@ func speakers(t *testing.T) (out []string) {
 	return out
 }
 
-// Each text for people and each phase of a session is kept as it is read: a change of
-// words is seen, and one that has no file fails.
+// Each text of the bot and each phase of a session has a golden file.
 func TestEveryTextIsKept(t *testing.T) {
 	t.Parallel()
 	said := everything()
 	for _, name := range speakers(t) {
 		if _, ok := said[name]; !ok {
-			t.Errorf("no test says what %s says", name)
+			t.Errorf("everything lacks %s: add examples of its text there, then %s", name, updates)
 		}
 	}
 	for name, texts := range said {

@@ -46,12 +46,15 @@ func TestSubTaskStep(t *testing.T) {
 	}
 }
 
-// golden compares got with testdata/name.md.
-// posted is what the gate makes of a post.
+// posted returns a post as it is sent.
 func posted(p untrusted.Post) string {
 	return untrusted.OutputOptions{Repo: "o/r", Home: "https://github.example/o/r"}.Post(p)
 }
 
+// updates is the command that accepts changed texts.
+const updates = "go test ./bot/render -update"
+
+// golden compares got with testdata/name.md.
 func golden(t *testing.T, name, got string) {
 	t.Helper()
 	path := filepath.Join("testdata", name+".md")
@@ -65,10 +68,10 @@ func golden(t *testing.T, name, got string) {
 	}
 	want, err := os.ReadFile(path)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("%v\nto write it: %s", err, updates)
 	}
 	if d := cmp.Diff(string(want), got); d != "" {
-		t.Errorf("%s (-want +got, run with -update to accept):\n%s", path, d)
+		t.Errorf("%s (-want +got):\n%s\nif the change is right: %s\nthen look for the old words in testdata/script and in the tests of bot", path, d, updates)
 	}
 }
 

@@ -202,7 +202,7 @@ func (c *Server) environment(getenv func(string) string, bad *problems) {
 		into      *string
 	}{
 		{"HANDRAIL_LISTEN", "listen", &c.Listen}, {"HANDRAIL_DATA", "data", &c.Data}, {"HANDRAIL_WORKSPACE", "workspace", &c.Workspace},
-		{"HANDRAIL_MODEL", "model.name", &c.Model.Name}, {"HANDRAIL_PROVIDER", "model.provider", &c.Model.Provider},
+		{"HANDRAIL_MODEL", "model.name", &c.Model.Name}, {"HANDRAIL_PROVIDER", "model.provider", (*string)(&c.Model.Provider)},
 		{"HANDRAIL_BASE_URL", "model.base_url", &c.Model.BaseURL}, {"OLLAMA_HOST", "model.ollama", &c.Model.Ollama},
 		{"HANDRAIL_GITHUB_API", "github.api", &c.GitHub.API}, {"HANDRAIL_REPOSITORY", "github.repository", &c.GitHub.Repository},
 		{"HANDRAIL_PRIVATE_KEY_FILE", "github.private_key_file", &c.GitHub.PrivateKeyFile}, {"HANDRAIL_COMMITS_KEY", "commits.key", &c.Commits.Key},

@@ -20,7 +20,7 @@ type Model struct {
 	Name        string          `yaml:"name" jsonschema:"description=Model for requests that name none\\, as its server names it."`
 	Ollama      string          `yaml:"ollama" jsonschema:"description=Address of Ollama\\, as in OLLAMA_HOST.,default=127.0.0.1:11434"`
 	Embedding   string          `yaml:"embedding" jsonschema:"description=Model of the same server that finds code by its meaning\\, such as nomic-embed-text; without one codebase_search finds text."`
-	Provider    string          `yaml:"provider" jsonschema:"enum=ollama,enum=openai,description=Kind of the model's server; openai is any that speaks OpenAI's API. Unset\\, it is openai if base_url is set."`
+	Provider    ProviderName    `yaml:"provider" jsonschema:"description=Kind of the model's server; openai is any that speaks OpenAI's API. Unset\\, it is openai if base_url is set."`
 	BaseURL     string          `yaml:"base_url" jsonschema:"description=Address of the server\\, such as http://127.0.0.1:8000/v1."`
 	Temperature *float64        `yaml:"temperature" jsonschema:"minimum=0,maximum=2"`
 	Context     int             `yaml:"context" jsonschema:"description=Tokens of context; as many as are needed when unset.,minimum=0"`
@@ -59,7 +59,7 @@ func (m Model) Check() strict.Faults {
 		}
 	}
 	p := m.Of()
-	add(m.Provider != "" && m.Provider != p.Name, "provider", "%s, not %q", either(ProviderNames()), m.Provider)
+	add(m.Provider != "" && string(m.Provider) != p.Name, "provider", "%s, not %q", either(ProviderNames()), m.Provider)
 	if _, err := m.Address(); err != nil {
 		add(true, map[bool]string{true: "ollama", false: "base_url"}[p.Name == "ollama" && m.BaseURL == ""], "%v", err)
 	}

@@ -7,16 +7,21 @@ import (
 	"strings"
 
 	"github.com/handrail-bot/handrail/agent/llm/ollama"
+	"github.com/handrail-bot/handrail/policy/secret"
 )
 
+// ProviderName is the value of `model.provider`.
+type ProviderName string
+
 // Provider is a kind of model server. Its name selects the adapter, see the table in
-// cmd/handrail; all other differences between servers are here.
+// cmd/handrail/models.go; all other differences between servers are here.
 type Provider struct {
-	Name      string   // value of `model.provider`
+	Name      string   // its [ProviderName]
 	Title     string   // title before the server's address in a sentence
 	Models    []string // path of the list of models, below the server's address
 	Alive     []string // path that answers while the server runs
-	Keyed     bool     // requests carry a key
+	Keyed     bool     // requests carry a key, see KeyHeader
+	OpenAI    []string // path of its API in OpenAI's form, below the server's address
 	KeepAlive bool     // model.keep_alive is supported
 	Cache     bool     // model.cache is supported
 	Efforts   []string // values of model.effort; nil allows any
@@ -35,6 +40,7 @@ func providers() []Provider {
 			Title:     "Ollama",
 			Models:    []string{"api", "tags"},
 			Alive:     []string{"api", "version"},
+			OpenAI:    []string{"v1"},
 			KeepAlive: true,
 			Efforts:   []string{"low", "medium", "high"},
 			Slots:     1,
@@ -61,10 +67,15 @@ func ProviderNames() (names []string) {
 	return names
 }
 
+// KeyHeader returns the header of a request that carries a key.
+func (Provider) KeyHeader(key secret.Value) (name, value string) {
+	return "Authorization", "Bearer " + key.Reveal()
+}
+
 // Of returns the provider: the named one, else openai if base_url is set, else Ollama. An
 // unknown name, which Check refuses, means Ollama.
 func (m Model) Of() Provider {
-	all, name := providers(), m.Provider
+	all, name := providers(), string(m.Provider)
 	if name == "" && m.BaseURL != "" {
 		name = "openai"
 	}

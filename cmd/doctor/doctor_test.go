@@ -16,6 +16,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -192,11 +193,13 @@ func TestDeliveries(t *testing.T) {
 	}
 }
 
-// TestModel: what a model's server says of itself, with each fault that it can have.
+// TestModel: the findings about a model's server, one for each of its faults.
 func TestModel(t *testing.T) {
 	t.Parallel()
+	var asked sync.Map // paths
 	answers := func(paths map[string]string) string {
 		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			asked.Store(r.URL.Path, true)
 			text, ok := paths[r.URL.Path]
 			switch {
 			case !ok:
@@ -233,6 +236,9 @@ func TestModel(t *testing.T) {
 	} {
 		d := Config{Server: config.Server{Model: c.model}, HTTP: http.DefaultTransport, Model: able(c.length)}
 		t.Run(name, func(t *testing.T) { wants(t, d.model(t.Context()), c.want...) })
+	}
+	if _, ok := asked.Load("/v1/api/tags"); ok {
+		t.Error("a server with OpenAI's API is asked for the models of Ollama")
 	}
 }
 

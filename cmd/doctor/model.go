@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/handrail-bot/handrail/cmd/config"
+	"github.com/handrail-bot/handrail/policy/secret"
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
@@ -27,11 +28,12 @@ func (c *Config) model(ctx context.Context) []Finding {
 	if err != nil {
 		return []Finding{wrong("model", "Set model.ollama or model.base_url.", "%v", err)}
 	}
-	ask := asking{client: &http.Client{Transport: c.HTTP, Timeout: 15 * time.Second}, key: m.Key.Reveal()}
-	found := ask.ollama(ctx, u, name)
-	if m.Of().Name != "ollama" {
-		found = ask.openai(ctx, u, name)
+	ask := asking{client: &http.Client{Transport: c.HTTP, Timeout: 15 * time.Second}, provider: m.Of(), key: m.Key}
+	look := ask.openai
+	if ask.provider.Name == "ollama" {
+		look = ask.ollama
 	}
+	found := look(ctx, u, name)
 	if !found.OK {
 		return []Finding{found}
 	}
@@ -80,8 +82,9 @@ func (c *Config) abilities(ctx context.Context, name string) []Finding {
 }
 
 type asking struct {
-	client *http.Client
-	key    string
+	client   *http.Client
+	provider config.Provider
+	key      secret.Value
 }
 
 // get decodes a server's answer into into, and returns the status. An answer that is not
@@ -92,7 +95,7 @@ func (a asking) get(ctx context.Context, u *url.URL, into any) (int, error) {
 		return 0, err
 	}
 	if a.key != "" {
-		req.Header.Set("Authorization", "Bearer "+a.key)
+		req.Header.Set(a.provider.KeyHeader(a.key))
 	}
 	resp, err := a.client.Do(req)
 	if err != nil {

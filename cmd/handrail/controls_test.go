@@ -414,7 +414,7 @@ func TestSafetyDocs(t *testing.T) {
 	}
 	for name, at := range marked {
 		if !used[name] {
-			t.Errorf("%s:%d: the mark %s is not in the table of controls", at.file, at.line, name)
+			t.Errorf("%s:%d: the mark %s has no row in a table of controls (controls*_test.go)", at.file, at.line, name)
 		}
 	}
 	checkPromises(t, names)
@@ -439,7 +439,7 @@ func checkPromises(t *testing.T, names map[string]bool) {
 		}
 	}
 	for name := range p.missing {
-		t.Errorf("no row of docs/safety.md or docs/reliability.md has the control %s", name)
+		t.Errorf("control %s has no promise: name its test as a proof in a row of docs/safety.md or docs/reliability.md, or the control in a comment of a row: <!-- %[1]s -->", name)
 	}
 	for proof := range p.unused {
 		t.Errorf("controlsOfRows names the proof %s, which no row has", proof)

@@ -19,10 +19,9 @@ import (
 
 const module = "github.com/handrail-bot/handrail"
 
-// arrows is who may import whom inside the module. A key ending in "/..."
-// stands for the package and all below it; the longest key that matches
-// counts. Words packages that everybody below a root may use are listed by
-// name. What is not listed is not allowed.
+// arrows lists the allowed imports of each package inside the module. A key ending in
+// "/..." stands for the package and all below it; the longest matching key counts. Any
+// other import is refused.
 var arrows = map[string][]string{
 	"cmd/...":           {"*"},
 	"bot":               {"bot/*", "agent/session", "policy", "policy/*"},
@@ -95,12 +94,10 @@ var arrows = map[string][]string{
 	"agent/acp/acptest":             {},
 	"agent/guest":                   {"agent/acp", "agent/compact", "agent/llm", "agent/mcp", "agent/patch", "agent/session", "agent/tools", "agent/workspace", "policy", "policy/untrusted"},
 	"agent/seat":                    {},
-	"agent/llm/...":                 {"agent/llm"},
+	"agent/llm/...":                 {"agent/llm", "agent/llm/wire"},
 	"agent/llm/mend":                {},
 	"agent/llm/toolcall":            {"agent/llm", "agent/llm/mend"},
 	"agent/llm/llmcheck":            {"agent/llm", "agent/llm/llmtest"},
-	"agent/llm/ollama":              {"agent/llm", "agent/llm/wire"},
-	"agent/llm/openai":              {"agent/llm", "agent/llm/wire"},
 	"agent/workspace":               {},
 	"agent/workspace/...":           {"agent/workspace"},
 	"agent/workspace/local":         {"agent/workspace", "agent/workspace/host"},
@@ -208,7 +205,7 @@ type source struct {
 
 var parsed = sync.OnceValues(parseAll)
 
-// sources returns every Go file of the module; nobody changes the trees.
+// sources returns every Go file of the module. Callers must not change the trees.
 func sources(t *testing.T) []source {
 	t.Helper()
 	all, err := parsed()
@@ -316,7 +313,7 @@ func TestArrows(t *testing.T) {
 	for _, s := range sources(t) {
 		may, ok := allowed(s.dir)
 		if !ok {
-			t.Errorf("%s: package %s is not in the table of arrows", s.file, s.dir)
+			t.Errorf("%s: package %s has no row in arrows (cmd/handrail/deps_test.go): add one with its allowed imports", s.file, s.dir)
 			continue
 		}
 		for _, im := range imports(s) {
@@ -328,19 +325,19 @@ func TestArrows(t *testing.T) {
 				continue
 			}
 			if !covers(may, target) {
-				t.Errorf("%s imports %s: no such arrow", s.file, target)
+				t.Errorf("%s imports %s, and its row in arrows (cmd/handrail/deps_test.go) allows only %q: declare a small interface where it is used, or allow the import if it goes downward", s.file, target, may)
 			}
 		}
 	}
 }
 
-// testOnly are the packages that no program links: conformance suites, and the
-// parts of the doubles that the demo does not need.
-var testOnly = []string{"agent/acp/acptest", "agent/lsp/lsptest", "agent/llm/llmcheck", "agent/llm/llmcheck", "agent/tools/toolstest", "agent/workspace/workspacetest", "bot/ghapp/ghtest/ghcheck", "bot/ghapp/ghtest/graphql", "bot/ghapp/ghtest/webflow", "bot/store/storetest", "cmd/telemetry/telemetrytest", "policy/untrusted/githubcheck"}
+// testOnly lists the packages that only tests link: conformance suites, and the parts of
+// the doubles without a use in the demo.
+var testOnly = []string{"agent/acp/acptest", "agent/lsp/lsptest", "agent/llm/llmcheck", "agent/tools/toolstest", "agent/workspace/workspacetest", "bot/ghapp/ghtest/ghcheck", "bot/ghapp/ghtest/graphql", "bot/ghapp/ghtest/webflow", "bot/store/storetest", "cmd/telemetry/telemetrytest", "policy/untrusted/githubcheck"}
 
-// Of what tests need, only the small GitHub and the scripted model are in the
-// program, for the demo.
-func TestWhatOnlyTestsNeedIsNotLinked(t *testing.T) {
+// The program links two test doubles, for the demo: the small GitHub and the scripted
+// model.
+func TestTestCodeIsNotLinked(t *testing.T) {
 	cmd := exec.Command("go", "list", "-mod=readonly", "-deps", ".")
 	cmd.Env = append(os.Environ(), "GOPROXY=off")
 	out, err := cmd.Output()
@@ -358,14 +355,13 @@ func TestWhatOnlyTestsNeedIsNotLinked(t *testing.T) {
 	for _, p := range linked {
 		for _, bad := range never {
 			if p == bad || strings.HasPrefix(p, bad+"/") {
-				t.Errorf("the program links %s", p)
+				t.Errorf("the program links %s, which is for tests only: see testOnly in deps_test.go, and go list -deps ./cmd/handrail", p)
 			}
 		}
 	}
 }
 
-// wholeWay is what tests use that go the whole way, from what a model reports to what is
-// on GitHub.
+// wholeWay lists further imports of tests that follow a report from the model to GitHub.
 var wholeWay = map[string][]string{"bot/reviewer": {"agent/llm", "agent/tools", "agent/tools/report"}}
 
 // testArrow lets tests use the doubles and conformance suites of words, and
@@ -386,7 +382,7 @@ func TestThirdPartyHomes(t *testing.T) {
 					continue
 				}
 				if !slices.Contains(where, s.dir) {
-					t.Errorf("%s imports %s, whose home is %s", s.file, im, strings.Join(where, ", "))
+					t.Errorf("%s imports %s, whose home is %s: call that package instead, or move the home in homes (cmd/handrail/deps_test.go)", s.file, im, strings.Join(where, ", "))
 				}
 			}
 		}
@@ -404,7 +400,7 @@ func TestEnvironmentOnlyInCmd(t *testing.T) {
 				return true
 			}
 			if id, ok := sel.X.(*ast.Ident); ok && id.Name == "os" && slices.Contains([]string{"Getenv", "LookupEnv", "Environ"}, sel.Sel.Name) {
-				t.Errorf("%s: os.%s outside cmd", s.fset.Position(n.Pos()), sel.Sel.Name)
+				t.Errorf("%s: os.%s outside cmd: read the variable there and pass its value in a Config", s.fset.Position(n.Pos()), sel.Sel.Name)
 			}
 			return true
 		})

@@ -49,13 +49,27 @@
 // (bot/ghapp/ghtest) and a scripted model (agent/llm/llmtest) that are small real
 // servers. testdata/ladder has tasks for real models.
 //
-//	to add a tool            docs/add-a-tool.md
-//	to add a model provider  docs/add-a-provider.md
-//	to add a store           bot/store/store.go, then bot/store/storetest verifies it
-//	to add a comment command a row in bot/commands.go
-//	to change a text         bot/render, with golden files
-//	to add a trigger         its event in bot/ghapp/event.go, and a row in bot/kinds.go; for
-//	                         events without a text bot/watch and cmd/watchers
+// # Change X: these files
+//
+//	a tool             docs/add-a-tool.md
+//	a model provider   docs/add-a-provider.md
+//	a comment command  a row and a handler in bot/commands.go, its line of help in
+//	                   bot/render/usage/usage.go, its replies in bot/render/replies.go, a
+//	                   row in docs/comments.md; go test ./bot -run Command
+//	a text of the bot  the function of bot/render with these words (git grep finds it), then
+//	                   go test ./bot/render -update, and the stories and tests of bot with
+//	                   the old words
+//	a trigger          its event in bot/ghapp/event.go, and a row in bot/kinds.go; without a
+//	                   text: its key and its task in bot/trigger/trigger.go, a key of
+//	                   policy/watch.go that switches it on, and a story
+//	a setting          a field in cmd/config (server) or policy/config.go (repository), a row
+//	                   in docs/configuration.md, a test named in effects_test.go, and
+//	                   go run ./cmd/handrail config schema [--server] > docs/schema/…
+//	a store            a package beside bot/store/sqlite that passes bot/store/storetest, and
+//	                   its choice in cmd/records/records.go
+//
+// A failed test of structure or of a golden file names the place or the command that
+// mends it.
 //
 // # The rules that keep it safe
 //

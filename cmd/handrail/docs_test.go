@@ -73,7 +73,7 @@ func TestEveryKeyIsDocumented(t *testing.T) {
 		for _, key := range c.keys {
 			group := key[:max(0, strings.LastIndex(key, "."))]
 			if !strings.Contains(c.part, "`"+key+"`") && (group != "budget.thread" && group != "budget.user_day" || !strings.Contains(c.part, "`"+group+"`")) {
-				t.Errorf("docs/configuration.md does not explain %s", key)
+				t.Errorf("docs/configuration.md does not explain %s: add a row with `%[1]s`", key)
 			}
 		}
 	}

@@ -227,7 +227,7 @@ func (c *doctorMachineCmd) modelServer(ctx context.Context) (f doctor.ExamFindin
 		return f, err
 	}
 	if key, err := runKey(c.BaseURL, os.Getenv); m.Of().Keyed && err == nil && key != "" {
-		req.Header.Set("Authorization", "Bearer "+key.Reveal())
+		req.Header.Set(m.Of().KeyHeader(key))
 	}
 	resp, err := (&http.Client{Transport: config.Transport(trusted, nil)}).Do(req)
 	if err != nil {

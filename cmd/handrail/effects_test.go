@@ -74,7 +74,7 @@ func TestEveryKeyHasAnEffect(t *testing.T) {
 	for _, key := range keysOf(reflect.TypeFor[config.Server](), "") {
 		seen[key] = true
 		if name := effects[key]; name == "" {
-			t.Errorf("%s: no test shows its effect", key)
+			t.Errorf("%s: no test shows its effect: add the name of one to effects", key)
 		} else if !known[name] {
 			t.Errorf("%s: there is no test %s", key, name)
 		}
@@ -89,7 +89,7 @@ func TestEveryKeyHasAnEffect(t *testing.T) {
 	}
 	for key := range effects {
 		if !seen[key] {
-			t.Errorf("there is no key %s", key)
+			t.Errorf("effects names the key %s, which the configuration lacks", key)
 		}
 	}
 }

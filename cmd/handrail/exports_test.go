@@ -138,7 +138,7 @@ func testImports() ([]string, error) {
 func TestExports(t *testing.T) {
 	for dir, names := range unusedExports(typedPackages(t)) {
 		slices.Sort(names)
-		t.Errorf("exports of %s that no other package uses: %s", dir, strings.Join(names, " "))
+		t.Errorf("exports of %s without a user in another package (make them lower case, or delete them): %s", dir, strings.Join(names, " "))
 	}
 }
 
@@ -419,10 +419,10 @@ func TestGateOnly(t *testing.T) {
 		}
 	}
 	if diff := cmp.Diff(map[string]int{run: 1, door: 1}, ran); diff != "" {
-		t.Errorf("where tools are run (-want +got):\n%s", diff)
+		t.Errorf("functions that run tools (-want +got): only the gate may, call it instead:\n%s", diff)
 	}
 	if diff := cmp.Diff(map[string]int{rule: 1}, ruled); diff != "" {
-		t.Errorf("where it is ruled about a tool (-want +got):\n%s", diff)
+		t.Errorf("functions that make a ruling (-want +got): only agent.gate.rule may, call it instead:\n%s", diff)
 	}
 }
 

@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// readers are the functions that look into events, and what for. What a log
-// means is decided by agent/session alone: everybody else reads its State.
+// readers lists the functions that look into events, with their purpose. Only agent/session
+// interprets a log; all others read its State.
 var readers = map[string]string{
 	"agent.apply":                 "what only the loop needs, beside the state",
 	"agent.sanitize":              "what may be recorded",
@@ -56,7 +56,7 @@ func TestOneFold(t *testing.T) {
 		}
 	}
 	if d := cmp.Diff(readers, got); d != "" {
-		t.Errorf("who looks into events (-want +got):\n%s", d)
+		t.Errorf("functions that look into events (-want +got):\n%s\nread session.State instead; if that is impossible, add the function to readers with its purpose", d)
 	}
 }
 

@@ -48,10 +48,7 @@ func guestsOf(cfg config.Server) (*guests, error) {
 	}
 	g := &guests{ACP: cfg.ACP, agent: a}
 	client := &http.Client{Transport: config.Transport(m.Trusted, m.Sent)}
-	g.at = guest.Endpoint{URL: u, HTTP: client, Keys: map[string]string{}}
-	if m.Of().Name == "ollama" {
-		g.at.URL = u.JoinPath("v1")
-	}
+	g.at = guest.Endpoint{URL: u.JoinPath(m.Of().OpenAI...), HTTP: client, Keys: map[string]string{}}
 	if m.Key != "" {
 		g.at.Keys = a.Keys(u.Hostname(), m.Key.Reveal())
 	}

@@ -74,7 +74,7 @@ func (f modelFlags) keyed() (config.Model, error) {
 
 // model returns the configuration of the model's server.
 func (f modelFlags) model() config.Model {
-	return config.Model{Provider: f.Provider, BaseURL: f.BaseURL, Ollama: os.Getenv("OLLAMA_HOST")}
+	return config.Model{Provider: config.ProviderName(f.Provider), BaseURL: f.BaseURL, Ollama: os.Getenv("OLLAMA_HOST")}
 }
 
 // authorities returns the trusted certificate authorities; nil means those of the system.
@@ -145,13 +145,9 @@ func (f modelFlags) served(w *console) func(context.Context) []string {
 		if errors.Join(err, wrong, noKey) != nil {
 			return nil // the same is told when the model is opened
 		}
-		to := at.JoinPath("models")
-		if m.Of().Name == "ollama" {
-			to = at.JoinPath("api/tags")
-		}
 		ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 		defer cancel()
-		list, err := listModels(ctx, &http.Client{Transport: config.Transport(trusted, nil)}, to, key)
+		list, err := listModels(ctx, &http.Client{Transport: config.Transport(trusted, nil)}, m.Of(), at, key)
 		if err != nil {
 			w.log.DebugContext(ctx, "models are not listed", "err", err)
 		}
@@ -159,14 +155,16 @@ func (f modelFlags) served(w *console) func(context.Context) []string {
 	}
 }
 
-// listModels asks a server for its models, in the form of Ollama or of OpenAI.
-func listModels(ctx context.Context, client *http.Client, at *url.URL, key secret.Value) ([]string, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at.String(), nil)
+// listModels asks a server at an address for its models, in the form of Ollama or of OpenAI.
+func listModels(
+	ctx context.Context, client *http.Client, p config.Provider, at *url.URL, key secret.Value,
+) ([]string, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at.JoinPath(p.Models...).String(), nil)
 	if err != nil {
 		return nil, err
 	}
 	if key != "" {
-		req.Header.Set("Authorization", "Bearer "+key.Reveal())
+		req.Header.Set(p.KeyHeader(key))
 	}
 	resp, err := client.Do(req)
 	if err != nil {

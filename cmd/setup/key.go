@@ -112,7 +112,7 @@ func (v *Verb) knock(ctx context.Context) (at string, refused bool, err error) {
 		return u.Redacted(), false, err
 	}
 	if v.key != "" {
-		req.Header.Set("Authorization", "Bearer "+v.key.Reveal())
+		req.Header.Set(v.model().Of().KeyHeader(v.key))
 	}
 	resp, err := v.client.Do(req)
 	if err != nil {

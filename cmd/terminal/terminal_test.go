@@ -168,7 +168,7 @@ func golden(t *testing.T, name, got string) {
 		t.Fatal(err)
 	}
 	if d := gocmp.Diff(string(want), got); d != "" {
-		t.Errorf("%s (-want +got):\n%s", file, d)
+		t.Errorf("%s (-want +got):\n%s\nif the change is right: go test ./cmd/terminal -update", file, d)
 	}
 }
 

@@ -10,10 +10,11 @@ import (
 	"github.com/invopop/jsonschema"
 )
 
-// Words describes a type that is written as one word: a pattern, a description, and
-// whether a non-negative integer is also allowed.
+// Words describes a type that is written as one word: a pattern or the list of values, a
+// description, and whether a non-negative integer is also allowed.
 type Words struct {
 	Pattern, Means string
+	OneOf          []string
 	Number         bool
 }
 
@@ -37,7 +38,11 @@ func Schema(of any, title, about string, words map[reflect.Type]Words) ([]byte, 
 				Description: w.Means,
 			}
 		}
-		return &jsonschema.Schema{Type: "string", Pattern: w.Pattern, Description: w.Means}
+		s := &jsonschema.Schema{Type: "string", Pattern: w.Pattern, Description: w.Means}
+		for _, value := range w.OneOf {
+			s.Enum = append(s.Enum, value)
+		}
+		return s
 	}
 	r.Namer = func(t reflect.Type) string { // packages may have types of the same name
 		if t.PkgPath() == "" {

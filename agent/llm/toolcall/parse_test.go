@@ -45,10 +45,10 @@ func checkCase(t *testing.T, p *Parser, c testCase) {
 		lines = append(lines, call.line())
 	}
 	if diff := cmp.Diff(c.calls, lines); diff != "" {
-		t.Errorf("calls (-want +got):\n%s", diff)
+		t.Errorf("calls (-want +got):\n%s\nif the change is right: go test ./agent/llm/toolcall -update", diff)
 	}
 	if diff := cmp.Diff(c.text, got.Text); diff != "" {
-		t.Errorf("text (-want +got):\n%s", diff)
+		t.Errorf("text (-want +got):\n%s\nif the change is right: go test ./agent/llm/toolcall -update", diff)
 	}
 	if len(got.Errors) != len(c.errors) {
 		t.Fatalf("errors = %q, want %q", got.Errors, c.errors)

@@ -3,6 +3,7 @@ package builtin_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"maps"
 	"os"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rogpeppe/go-internal/txtar"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"go.uber.org/goleak"
 
@@ -108,8 +110,8 @@ func BenchmarkFind(b *testing.B) {
 	}
 }
 
-// What a tool ordinarily does decides whether a mode offers it: an edit that
-// may also delete a file is still one of the edits that an architect makes.
+// A mode offers a tool by its ordinary effect: an edit that can also delete a file is
+// still an edit, which an architect may make.
 func TestOffersOfModes(t *testing.T) {
 	architect, err := policy.ParseMode("architect")
 	if err != nil {
@@ -122,39 +124,81 @@ func TestOffersOfModes(t *testing.T) {
 	}
 }
 
-// What a schema requires is what calls are refused without: models may write nothing else.
+// The required arguments of a schema are enough for a call, and none can be left out:
+// models may write nothing else. The calls are those of testdata.
 func TestRequiredIsHonest(t *testing.T) {
-	b := toolstest.Open(t, map[string]string{"a.txt": "one\ntwo\n"})
-	full := map[string]string{ // calls with all that is required, and nothing else
-		"read_file": `{"path":"a.txt"}`, "write_file": `{"path":"a.txt","content":"x"}`, "edit_file": `{"path":"a.txt","old_string":"one","new_string":"1"}`,
-		"apply_diff": `{"diff":"--- a.txt\n+++ a.txt\n@@ -1 +1 @@\n-one\n+1\n"}`, "insert_content": `{"path":"a.txt","line":1,"content":"x"}`,
-		"search_and_replace": `{"path":"a.txt","search":"one","replace":"1"}`, "delete_file": `{"path":"a.txt"}`, "list_files": `{}`, "find_files": `{"name":"a"}`,
-		"search_workspace": `{"query":"x"}`, "list_code_definition_names": `{}`, "run_terminal_command": `{"command":"ls"}`, "read_output": `{"id":"o1"}`,
-		"update_todo_list": `{"todos":"[ ] a"}`, "attempt_completion": `{"result":"x"}`, "ask_followup_question": `{"question":"x"}`, "switch_mode": `{"mode":"ask"}`, "condense": `{}`,
-		"new_task": `{"task":"x"}`, "report_finding": `{"path":"a.txt","line":1,"severity":"low","claim":"x","why":"y"}`,
-	}
-	for _, spec := range b.Tools.Specs() {
+	for _, spec := range toolstest.Open(t, nil).Tools.Specs() {
 		if spec.Untold {
 			continue
 		}
 		var schema struct{ Required []string }
-		var call map[string]json.RawMessage
-		if json.Unmarshal(spec.Parameters, &schema) != nil || json.Unmarshal([]byte(full[spec.Name]), &call) != nil {
-			t.Fatalf("%s: no schema, or no call here", spec.Name)
+		if err := json.Unmarshal(spec.Parameters, &schema); err != nil {
+			t.Fatalf("%s: %v", spec.Name, err)
 		}
-		if _, err := b.Tool(spec.Name).Intent(t.Context(), toolstest.Call(spec.Name, full[spec.Name])); err != nil || len(call) != len(schema.Required) {
-			t.Errorf("%s requires %q; %s: %v", spec.Name, schema.Required, full[spec.Name], err)
+		b, call, err := requiredCall(t, spec.Name, schema.Required)
+		if err != nil {
+			t.Errorf("no call in testdata/%s*.txtar is accepted with its required arguments %q alone: %v; add one as %[1]s-plain.txtar", spec.Name, schema.Required, err)
+			continue
 		}
 		for _, name := range schema.Required {
 			less := maps.Clone(call)
 			delete(less, name)
-			raw, err := json.Marshal(less)
-			if err != nil {
-				t.Fatal(err)
+			if _, err := b.Tool(spec.Name).Intent(t.Context(), toolstest.Call(spec.Name, object(t, less))); err == nil {
+				t.Errorf("%s requires %s, and a call without it is accepted", spec.Name, name)
 			}
-			if _, err := b.Tool(spec.Name).Intent(t.Context(), toolstest.Call(spec.Name, string(raw))); err == nil {
-				t.Errorf("%s requires %s, and %s is taken", spec.Name, name, raw)
-			}
+		}
+	}
+}
+
+// requiredCall returns a call of testdata with only its required arguments, and a
+// workspace that accepts it. The error is that of the last call.
+func requiredCall(t *testing.T, tool string, required []string) (b *toolstest.Bench, call map[string]json.RawMessage, err error) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join("testdata", tool+"*.txtar"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = errors.New("there is no call")
+	for _, file := range files {
+		if name := strings.TrimSuffix(filepath.Base(file), ".txtar"); name != tool && !strings.HasPrefix(name, tool+"-") {
+			continue
+		}
+		a, fault := txtar.ParseFile(file)
+		if fault != nil {
+			t.Fatal(fault)
+		}
+		tree := map[string]string{}
+		for _, f := range a.Files {
+			tree[f.Name] = string(f.Data)
+		}
+		if fault := json.Unmarshal([]byte(tree["CALL"]), &call); fault != nil {
+			t.Fatalf("%s: %v", file, fault)
+		}
+		maps.DeleteFunc(call, func(name string, _ json.RawMessage) bool { return !slices.Contains(required, name) })
+		b = toolstest.Open(t, tree)
+		if _, err = b.Tool(tool).Intent(t.Context(), toolstest.Call(tool, object(t, call))); err == nil {
+			return b, call, nil
+		}
+		call = nil
+	}
+	return nil, nil, err
+}
+
+func object(t *testing.T, fields map[string]json.RawMessage) string {
+	t.Helper()
+	raw, err := json.Marshal(fields)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(raw)
+}
+
+// A configuration can limit each tool, but for the one that ends a session.
+func TestEveryToolCanBeLimited(t *testing.T) {
+	for _, spec := range toolstest.Open(t, nil).Tools.Specs() {
+		_, err := policy.ParseConfig("agent.yml", []byte("tools: {"+spec.Name+": {off: true}}"))
+		if ends := spec.Name == "attempt_completion"; (err != nil) != ends {
+			t.Errorf("tools: {%s: {off: true}} in a configuration: %v; the names are toolNames in policy/tools.go", spec.Name, err)
 		}
 	}
 }

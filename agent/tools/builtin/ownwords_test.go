@@ -11,13 +11,12 @@ import (
 	"github.com/handrail-bot/handrail/agent/tools/toolstest"
 )
 
-// free are tools whose results have nothing but words of a model or of a person, or
-// paths: no guard can tell them from a text.
+// free lists tools whose results are only words of a model or a requester, or paths: no
+// guard can distinguish them from the text of a file.
 var free = []string{"ask_followup_question", "attempt_completion", "find_files", "new_task"}
 
-// TestResultsAreNoFiles: what a tool says never becomes the text of a file. It is refused,
-// or what remains without the tool's words is the text of a file that was shown. A tool
-// with a new form of saying things fails here until agent/patch knows it.
+// TestResultsAreNoFiles: the result of a tool never becomes the text of a file. Writing it
+// is refused, or only the text of a shown file remains.
 func TestResultsAreNoFiles(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(files) == 0 {
@@ -45,7 +44,7 @@ func TestResultsAreNoFiles(t *testing.T) {
 	}
 }
 
-// neverWritten writes what a tool said into files, new and old.
+// neverWritten writes a tool's text into files, new and old.
 func neverWritten(t *testing.T, tree map[string]string, said string) {
 	t.Helper()
 	shown := map[string]bool{}
@@ -80,14 +79,15 @@ func neverWritten(t *testing.T, tree map[string]string, said string) {
 			}
 			for line := range strings.Lines(string(data)) {
 				if s := strings.TrimSpace(line); s != "" && !shown[s] {
-					t.Errorf("%s has %q in it", name, s)
+					t.Errorf("%s has %q in it: a model can write a tool's result as a file. Give the result a form that agent/patch/shown.go knows, such as File: NAME (2 lines), or add its form and a hint there; a tool of paths alone goes into free", name, s)
+					return
 				}
 			}
 		}
 	}
 }
 
-// TestErrorsAreNoFiles: nor does what a tool says of a wrong call.
+// TestErrorsAreNoFiles: nor does the answer to a wrong call.
 func TestErrorsAreNoFiles(t *testing.T) {
 	const text = "package a\n\nfunc f() int {\n\treturn 1\n}\n\nfunc g() int {\n\treturn 1\n}\n"
 	tree := map[string]string{"a.go": text}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/handrail-bot/handrail/agent/tools/toolstest"
@@ -27,7 +28,7 @@ func TestEveryToolIsShown(t *testing.T) {
 		files, err := filepath.Glob(filepath.Join("testdata", spec.Name+".txtar"))
 		more, err2 := filepath.Glob(filepath.Join("testdata", spec.Name+"-*.txtar"))
 		if files = append(files, more...); err != nil || err2 != nil || len(files) == 0 {
-			t.Errorf("nothing in testdata shows what %s does; see docs/add-a-tool.md", spec.Name)
+			t.Errorf("testdata/%s.txtar is missing: a call of the tool, see docs/add-a-tool.md", spec.Name)
 		}
 		for _, file := range files {
 			t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) { shown(t, spec.Name, file) })
@@ -80,11 +81,11 @@ func shown(t *testing.T, tool, file string) {
 		return
 	}
 	if want := txtar.Format(a); string(got) != string(want) {
-		t.Errorf("got\n%s\nwant\n%s", got, want)
+		t.Errorf("%s (-want +got):\n%s\nif the change is right: go test ./agent/tools/builtin -run TestEveryToolIsShown -update", file, cmp.Diff(string(want), string(got)))
 	}
 }
 
-// intent is what the gate is told, as lines.
+// intent returns the gate's view of a call, as lines.
 func intent(a policy.Action) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "kind: %s\n", a.Kind)

@@ -21,7 +21,7 @@ type request struct {
 	note   string // set if path is not the requested one
 }
 
-// request reads the files of a call, in all shapes that models send.
+// requests reads the files of a call, in all shapes that models send.
 func (r reader) requests(ctx context.Context, a tools.Args) ([]request, error) {
 	common, err := readRanges(a, a.Values)
 	if err != nil {
