@@ -127,7 +127,7 @@ func gitPrograms(sub string, g *command) {
 		g.hit("git-program")
 		g.nested(value)
 	}
-	for _, value := range g.values(known.Words("git-program-options")...) {
+	for _, value := range g.options(known.Words("git-program-options")...) {
 		if value != "" {
 			runs(value)
 		}

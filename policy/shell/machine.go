@@ -81,19 +81,6 @@ func killByName(c *command) string {
 	return unknown
 }
 
-func fuser(c *command) string {
-	if !c.has("k", "kill") {
-		return unknown
-	}
-	c.hit("signals")
-	for _, a := range c.operandsAfter("n", "namespace", "s", "signal") {
-		if at := c.zoneOf(a); (at == vital || at == system) && !oneOf(a.s, "/mnt", "/media") {
-			c.hit("machine-stop")
-		}
-	}
-	return unknown
-}
-
 func initScript(c *command) string {
 	if !c.exactly("status") {
 		c.hit("service")

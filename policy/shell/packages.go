@@ -65,7 +65,7 @@ func rateScriptName(c *command, name string) {
 // build handles make and similar tools.
 func build(c *command) string {
 	databaseTask(c)
-	for _, code := range c.values("--eval", "-E") {
+	for _, code := range c.options("eval", "E") {
 		makeText(c, code)
 	}
 	if code, ok := c.option("e", "p", "execute", "execute-print", "execute-continue"); ok && c.is("rake") {

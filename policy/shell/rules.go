@@ -29,11 +29,11 @@ func families() map[string]rule {
 		// Files.
 		"rm unlink rmdir srm trash del rimraf trash-put shred scrub wipe": removeFiles, "mv": move, "cp install ln link gcp ditto": copyFiles, "rsync": rsync,
 		"touch mkdir mkfifo mknod truncate fallocate": create, "chmod chown chgrp": permissions, "setfacl chattr chcon": attributes, "dd": dd,
-		"tar gtar bsdtar unzip 7z 7za 7zr 7zz cpio unrar zip gzip gunzip bzip2 xz zstd ar": archive,
-		"find gfind": searchFiles, "fd fdfind": fd, "ls dir exa eza lsd": listFiles, "locate plocate mlocate": locate,
+		"tar gtar bsdtar unzip unrar zip gzip gunzip bzip2 xz zstd ar": archive,
+		"find gfind": searchFiles, "fd fdfind": fd, "ls dir exa eza lsd": listFiles,
 		// The machine.
 		"mkfs mke2fs mkswap mkntfs newfs": makeFilesystem, "crontab": crontab,
-		"kill": kill, "pkill killall killall5 skill slay xkill taskkill": killByName, "fuser": fuser,
+		"kill": kill, "pkill killall killall5 skill slay xkill taskkill": killByName,
 		// The network.
 		"curl wget wget2 http https xh aria2c axel fetch lwp-download lwp-request GET HEAD POST wsget lynx w3m links elinks curlie youtube-dl yt-dlp gdown gallery-dl you-get": download,
 		"nc ncat netcat socat telnet nmap-ncat": netcat, "ssh mosh autossh rsh slogin dbclient": ssh, "openssl": openssl,
@@ -124,16 +124,9 @@ func finds(c *command) []string {
 	return nil
 }
 
-// rateDestructive rates destructive sub-commands of clients without sub-commands in the
-// tables, and D-Bus calls that stop the machine. A program of the project may delete the
-// project's own data.
+// rateDestructive rates destructive sub-commands of the clients of remote services.
 func rateDestructive(c *command) {
-	if c.is("dbus-send", "busctl", "gdbus", "qdbus", "dbus") {
-		busCall(c)
-		return
-	}
-	if strings.Contains(c.path, "/") && zoneOf(c.resolve(c.path)) == workspace || c.asksHelp() ||
-		known.In("word-arguments", c.name) {
+	if !known.In("remote-clients", c.name) || c.asksHelp() {
 		return
 	}
 	ops := c.operandsAfter(known.Tables().Takes[c.name]...)
@@ -142,26 +135,10 @@ func rateDestructive(c *command) {
 		if anyIn("reading-verbs", words) {
 			return
 		}
-		file := strings.ContainsAny(a.s, "./ ") || i == 2 && len(ops) == 3
 		more := len(ops) > i+1 || len(words) > 1 || c.has("all", "force", "yes")
-		if !file && (anyIn("destroying-verbs", words) || more && anyIn("removing-verbs", words)) {
+		if anyIn("destroying-verbs", words) || more && anyIn("removing-verbs", words) {
 			c.hit("remote-destroy") //control:destroying-verbs
 			return
-		}
-	}
-	if action, ok := c.option("action", "operation", "op", "command", "verb"); ok &&
-		known.In("destroying-verbs", strings.ToLower(action)) {
-		c.hit("remote-destroy")
-	}
-	if c.exactly("stop") && c.exactly("-purge", "--purge") {
-		c.hit("remote-destroy")
-	}
-}
-
-func busCall(c *command) {
-	for _, a := range c.list {
-		if name := a.s[strings.LastIndexByte(a.s, '.')+1:]; known.In("stopping-calls", name) {
-			c.hit("machine-stop")
 		}
 	}
 }
@@ -212,9 +189,7 @@ func tabled(c *command) string {
 	if out, ok := subcommand(c); ok {
 		return out
 	}
-	if known.In("remote-clients", c.name) {
-		rateDestructive(c)
-	}
+	rateDestructive(c)
 	return plain(c)
 }
 
