@@ -22,7 +22,8 @@ func families() map[string]rule {
 		"less more": pager, "awk gawk mawk nawk": awk, "sed gsed": sed, "grep egrep fgrep rg": grep, "tee sponge": tee,
 		"yes": yes, "ps pgrep pidof": processes,
 		// Interpreters, and wrappers of commands.
-		"vi vim nvim view ex ed emacs gdb lldb dc m4 man info fzf sk": scriptableTool, "tmux screen expect hyperfine pee nodemon concurrently": commandTexts,
+		"vi vim nvim view ex ed emacs gdb lldb dc m4 man info fzf sk":                          scriptableTool,
+		"tmux screen expect hyperfine pee nodemon concurrently":                                commandTexts,
 		"gcc cc clang g++ tcc clang++ rustc javac java kotlinc dotnet zig swiftc ocamlopt dmd": builder, "at batch": later,
 		// Text processing.
 		"jq gojq jaq": jq, "basename dirname realpath readlink": pathTool, "mktemp": makeTemp,
