@@ -136,14 +136,23 @@ func (l list) contains(text string) bool {
 
 // option returns the value of an option: -o value, -ovalue, --opt value or --opt=value.
 func (l list) option(names ...string) (string, bool) {
+	if all := l.options(names...); len(all) > 0 {
+		return all[0], true
+	}
+	return "", false
+}
+
+// options returns the values of options, for every occurrence.
+func (l list) options(names ...string) (out []string) {
 	for i, a := range l {
 		for _, n := range names {
 			if v, ok := l.valueAt(i, a.s, n); ok {
-				return v, true
+				out = append(out, v)
+				break
 			}
 		}
 	}
-	return "", false
+	return out
 }
 
 func (l list) valueAt(i int, s, name string) (string, bool) {
@@ -180,22 +189,6 @@ func (l list) clustered(i int, letter string) (string, bool) {
 		return after, true
 	}
 	return "", false
-}
-
-// values returns the values of options given with their dashes, for every occurrence:
-// --opt value or --opt=value.
-func (l list) values(options ...string) []string {
-	var out []string
-	for i, a := range l {
-		for _, o := range options {
-			if v, ok := strings.CutPrefix(a.s, o+"="); ok {
-				out = append(out, v)
-			} else if a.s == o && i+1 < len(l) {
-				out = append(out, l[i+1].s)
-			}
-		}
-	}
-	return out
 }
 
 // operandsAfter returns the arguments that are not options. The named options take the

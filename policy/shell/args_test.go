@@ -55,7 +55,7 @@ func TestValue(t *testing.T) {
 			}
 		})
 	}
-	if got := argsOf("-e", "a", "--expression=b", "-e").values("-e", "--expression"); !slices.Equal(got, []string{"a", "b"}) {
+	if got := argsOf("-e", "a", "--expression=b", "-e").options("e", "expression"); !slices.Equal(got, []string{"a", "b"}) {
 		t.Errorf("values %q", got)
 	}
 }

@@ -140,9 +140,7 @@ func startOption(w *walk, name, value string) {
 	harmless := false
 	switch name {
 	case "NODE_OPTIONS":
-		harmless = isKnown(value) && !strings.Contains(value, "require") && !strings.Contains(value, "import") &&
-			!strings.Contains(value, "loader") &&
-			!strings.Contains(value, "-r ")
+		harmless = isKnown(value) && !holds(value, "require", "import", "loader", "-r ")
 	case "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS":
 		harmless = !strings.Contains(value, "agent")
 	case "RUSTC_WRAPPER", "PYTHONBREAKPOINT":
@@ -195,7 +193,7 @@ func toolVariable(w *walk, name, value string) {
 
 func sourceVariable(f *finding, name, value string) {
 	switch {
-	case name == "GOFLAGS" && (strings.Contains(value, "exec") || strings.Contains(value, "-insecure") || strings.Contains(value, "-overlay")):
+	case name == "GOFLAGS" && holds(value, "exec", "-insecure", "-overlay"):
 		f.hit("start-option", name+"="+value)
 	case oneOf(name, "GIT_SSL_NO_VERIFY", "NODE_TLS_REJECT_UNAUTHORIZED", "GOINSECURE"),
 		strings.Contains(value, "://") && !publicRegistry(value) && !local(value):

@@ -70,10 +70,7 @@ func writeTarget(c *command, target string, from list) {
 }
 
 func copyFiles(c *command) string {
-	ops := c.operandsAfter(
-		"t", "m", "o", "g", "S", "e", "rsh", "exclude", "include", "target-directory", "suffix", "exclude-from",
-		"files-from", "rsync-path",
-	)
+	ops := c.operandsAfter(known.Tables().Takes[c.name]...)
 	if c.is("install") && c.has("d", "directory") {
 		return create(c)
 	}
@@ -111,10 +108,7 @@ func rsync(c *command) string {
 	if v, ok := c.option("e", "rsh"); ok && !strings.HasPrefix(v, "ssh") {
 		c.runProgram(c, v)
 	}
-	ops := c.operandsAfter(
-		"t", "m", "o", "g", "S", "e", "rsh", "exclude", "include", "target-directory", "suffix", "exclude-from",
-		"files-from", "rsync-path",
-	)
+	ops := c.operandsAfter(known.Tables().Takes[c.name]...)
 	for _, a := range ops {
 		if strings.Contains(a.s, ":") && !strings.HasPrefix(a.s, "/") {
 			return copyBetween(c, ops)
@@ -323,13 +317,6 @@ func listFiles(c *command) string {
 	return b.String()
 }
 
-func locate(c *command) string {
-	if hunts(c.line()) {
-		c.hit("secret-hunt")
-	}
-	return unknown
-}
-
 // searchFiles handles find.
 func searchFiles(c *command) string {
 	i := 0
@@ -485,11 +472,6 @@ func archive(c *command) string {
 		}
 	}
 	switch c.name {
-	case "7z", "7za", "7zr", "7zz":
-		sevenZipMoves(c)
-		if dir, ok := sevenZip(c); ok {
-			unpack(c, dir)
-		}
 	case "tar", "gtar", "bsdtar":
 		tar(c)
 		return c.passedOn()
@@ -502,8 +484,6 @@ func archive(c *command) string {
 		return unknown
 	case "zip":
 		zip(c)
-	case "cpio":
-		cpio(c)
 	}
 	for _, a := range c.operandsAfter() { // a downloaded file keeps its mark
 		if marks, ok := c.made[c.resolve(a.s)]; ok {
@@ -516,36 +496,9 @@ func archive(c *command) string {
 	return c.passedOn()
 }
 
-func cpio(c *command) {
-	extract := c.has("i", "extract")
-	if extract && c.has("absolute-filenames") {
-		c.hit("unpack-outside")
-	}
-	if v, ok := c.option("D", "directory"); ok && extract {
-		unpack(c, v)
-	}
-}
-
 func packed(c *command, name string, from list) {
 	if slices.ContainsFunc(from, func(a arg) bool { return holdsCredential(c, a.s) }) {
 		c.store(c.resolve(name), secret)
-	}
-}
-
-func sevenZip(c *command) (string, bool) {
-	for _, a := range c.list {
-		if dir, ok := strings.CutPrefix(a.s, "-o"); ok && oneOf(c.at(0), "x", "e") {
-			return dir, true
-		}
-	}
-	return "", false
-}
-
-func sevenZipMoves(c *command) {
-	if slices.ContainsFunc(c.list, func(a arg) bool { return a.s == "-sdel" }) {
-		for _, a := range c.operandsAfter().from(2) { // after the verb and the archive
-			c.remove(a, true)
-		}
 	}
 }
 

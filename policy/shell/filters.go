@@ -117,7 +117,7 @@ func sed(c *command) string {
 	if len(c.line()) > 8192 {
 		c.found.exhaust()
 	}
-	scripts := c.values("-e", "--expression")
+	scripts := c.options("e", "expression")
 	ops := c.operandsAfter("f", "l", "e", "expression")
 	if len(scripts) == 0 && !c.has("e", "expression", "f", "file") {
 		scripts, ops = append(scripts, ops.at(0)), ops.from(1)
@@ -265,7 +265,7 @@ func awk(c *command) string {
 	} else {
 		c.runsFile(c.resolve(file))
 	}
-	for _, v := range c.values("-e", "--source") {
+	for _, v := range c.options("e", "source") {
 		text += "\n" + v
 	}
 	if text != "" && strings.Trim(text, all) == "" {
@@ -285,7 +285,7 @@ func awk(c *command) string {
 
 func awkVariables(c *command) string {
 	var b strings.Builder
-	for _, v := range c.values("-v", "--assign") {
+	for _, v := range c.options("v", "assign") {
 		if name, value, ok := strings.Cut(v, "="); ok && isKnown(value) {
 			b.WriteString(name + " = " + strconv.Quote(value) + "\n")
 		}

@@ -24,7 +24,7 @@ func gitTool(c *command) string {
 		return unknown
 	}
 	if c.is("hub") && oneOf(sub, "release", "pull-request", "fork", "create", "delete", "issue", "api", "gist") {
-		return subcommands(c)
+		return tabled(c)
 	}
 	if text, ok := gitAlias(args[:i], sub); ok {
 		c.nested(text)
@@ -127,7 +127,7 @@ func gitPrograms(sub string, g *command) {
 		g.hit("git-program")
 		g.nested(value)
 	}
-	for _, value := range g.values(known.Words("git-program-options")...) {
+	for _, value := range g.options(known.Words("git-program-options")...) {
 		if value != "" {
 			runs(value)
 		}
@@ -412,8 +412,7 @@ func gitConfig(g *command) string {
 		len(args) < 2 && !g.has("unset", "edit", "e") {
 		for _, a := range args {
 			k := strings.ToLower(a.s)
-			if strings.Contains(k, "extraheader") || strings.Contains(k, "token") || strings.Contains(k, "password") ||
-				strings.Contains(k, "secret") ||
+			if holds(k, "extraheader", "token", "password", "secret") ||
 				strings.HasPrefix(k, "credential") && strings.Contains(k, "user") {
 				g.hit("secret-read")
 				return secret

@@ -97,7 +97,7 @@ func language(c *command) string {
 		if c.is("bun") {
 			return packageTool(c)
 		}
-		return subcommands(c)
+		return tabled(c)
 	}
 	if address, ok := c.option("S"); ok && c.is("php") {
 		if !local(address) || strings.HasPrefix(address, "0.0.0.0") {
@@ -249,7 +249,7 @@ func scriptableTool(c *command) string {
 				before, code, ok = "", after, true
 			}
 		}
-		if calls := strings.Contains(s, "system(") || strings.Contains(s, "syscmd(") || strings.Contains(s, "shell-command") || strings.Contains(s, "call-process"); calls {
+		if holds(s, "system(", "syscmd(", "shell-command", "call-process") {
 			c.hit("program-runs")
 			c.mayRun([]string{s})
 		} else if ok && (oneOf(before, "", "%", "r ", "w ") || strings.HasPrefix(s, "sil")) && !known.In("safe-programs", code) && code != "less" {
@@ -283,6 +283,5 @@ func builder(c *command) string {
 	if text := c.givenText(); c.exactly("-") && text != "" {
 		scanCode(c, text)
 	}
-	databaseTask(c)
-	return subcommands(c)
+	return tabled(c)
 }

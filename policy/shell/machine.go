@@ -81,36 +81,6 @@ func killByName(c *command) string {
 	return unknown
 }
 
-func fuser(c *command) string {
-	if !c.has("k", "kill") {
-		return unknown
-	}
-	c.hit("signals")
-	for _, a := range c.operandsAfter("n", "namespace", "s", "signal") {
-		if at := c.zoneOf(a); (at == vital || at == system) && !oneOf(a.s, "/mnt", "/media") {
-			c.hit("machine-stop")
-		}
-	}
-	return unknown
-}
-
-// ipTool handles ip, which can run a command in another namespace.
-func ipTool(c *command) string {
-	if len(c.list) > 3 && c.at(0) == "netns" && c.at(1) == "exec" {
-		c.hit("namespace")
-		return c.exec(c.list[3:])
-	}
-	return tabled(c)
-}
-
-// loginctlTool handles loginctl. Ending root's sessions makes the machine unusable.
-func loginctlTool(c *command) string {
-	if c.exactly("terminate-user", "kill-user") && (c.exactly("root", "0", "") || c.contains(unknown)) {
-		c.hit("machine-stop")
-	}
-	return tabled(c)
-}
-
 func initScript(c *command) string {
 	if !c.exactly("status") {
 		c.hit("service")
@@ -167,10 +137,7 @@ func dd(c *command) string {
 	} else {
 		text = c.stdin()
 	}
-	if conv := value["conv"]; strings.Contains(conv, "swab") || strings.Contains(conv, "case") ||
-		strings.Contains(conv, "ascii") ||
-		strings.Contains(conv, "ebcdic") ||
-		strings.Contains(conv, "ibm") {
+	if holds(value["conv"], "swab", "case", "ascii", "ebcdic", "ibm") {
 		text = opaqueMarks(text)
 	}
 	if to == "" {
@@ -197,7 +164,7 @@ func engine(c *command) string {
 		c.hit("environment-dump")
 		return secret
 	}
-	return subcommands(c)
+	return tabled(c)
 }
 
 // container rates the options of a container, and follows the command in it.
@@ -254,8 +221,7 @@ func mountOf(value string) (src, dst string, ok bool) {
 
 func containerMount(c *command, value string) {
 	src, _, _ := mountOf(value)
-	if strings.Contains(value, "docker.sock") || strings.Contains(value, "containerd.sock") ||
-		strings.Contains(value, "podman.sock") {
+	if holds(value, "docker.sock", "containerd.sock", "podman.sock") {
 		c.hit("container-escape")
 		return
 	}
@@ -388,7 +354,7 @@ func elsewhere(c *command) string {
 		text = ops[len(ops)-1].s
 	}
 	c.nested(text)
-	return subcommands(c)
+	return tabled(c)
 }
 
 var (
@@ -523,9 +489,4 @@ func databaseTask(c *command) {
 	if destroys {
 		c.hit("database-destroy")
 	}
-}
-
-func migration(c *command) string {
-	databaseTask(c)
-	return subcommands(c)
 }

@@ -216,19 +216,12 @@ func openssl(c *command) string {
 	case c.exactly("s_client", "s_server"):
 		return netcat(c)
 	}
-	return plain(c)
+	return tabled(c)
 }
 
 func ssh(c *command) string {
 	if c.asksHelp() || c.exactly("-V", "-G", "-Q") {
 		return unknown
-	}
-	if c.is("sshpass") {
-		for i, a := range c.list {
-			if oneOf(programName(a.s), "ssh", "scp", "rsync") {
-				return c.exec(c.list[i:])
-			}
-		}
 	}
 	c.found.network = true
 	c.hit("remote-machine")
@@ -342,7 +335,7 @@ func copiesSecret(c *command) bool {
 // forge handles the clients of forges.
 func forge(c *command) string {
 	if !c.exactly("api") {
-		return subcommands(c)
+		return tabled(c)
 	}
 	c.found.network = true
 	method, ok := c.option("X", "method")

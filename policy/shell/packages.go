@@ -10,11 +10,6 @@ import (
 
 // goTool handles go.
 func goTool(c *command) string {
-	for _, v := range c.values("-exec", "--exec", "-toolexec", "--toolexec", "-vettool", "--vettool") {
-		if v != "" {
-			c.runProgram(c, v)
-		}
-	}
 	ops := c.operandsAfter("o", "exec", "toolexec", "C", "mod", "tags", "ldflags", "gcflags")
 	sub := ops.at(0)
 	if dir, ok := map[string]string{"GOPATH": "~/go", "GOBIN": "~/go/bin", "GOMODCACHE": "~/go/pkg/mod", "GOCACHE": "~/.cache/go-build", "GOROOT": "/usr/local/go"}[ops.at(1)]; ok &&
@@ -31,7 +26,7 @@ func goTool(c *command) string {
 	if ops.at(1) == "-" && c.given() {
 		scanCode(c, c.stdin())
 	}
-	return subcommands(c)
+	return tabled(c)
 }
 
 // packageTool handles package managers with scripts. Scripts are unknown and are rated by
@@ -46,16 +41,6 @@ func packageTool(c *command) string {
 		c.hit("secret-read")
 		return secret
 	}
-	if ops.at(0) == "set-script" {
-		c.nested(ops.at(2))
-	}
-	if ops.at(0) == "pkg" && ops.at(1) == "set" {
-		for _, a := range ops.from(2) {
-			if key, code, ok := strings.Cut(a.s, "="); ok && strings.HasPrefix(key, "scripts") {
-				c.nested(code)
-			}
-		}
-	}
 	switch {
 	case len(ops) > 1 && oneOf(ops[0].s, "run", "run-script"):
 		rateScriptName(c, ops[1].s)
@@ -64,7 +49,7 @@ func packageTool(c *command) string {
 		c.hit("publish")
 		return unknown
 	}
-	return subcommands(c)
+	return tabled(c)
 }
 
 func rateScriptName(c *command, name string) {
@@ -80,7 +65,7 @@ func rateScriptName(c *command, name string) {
 // build handles make and similar tools.
 func build(c *command) string {
 	databaseTask(c)
-	for _, code := range c.values("--eval", "-E") {
+	for _, code := range c.options("eval", "E") {
 		makeText(c, code)
 	}
 	if code, ok := c.option("e", "p", "execute", "execute-print", "execute-continue"); ok && c.is("rake") {
@@ -179,73 +164,19 @@ func taskRunner(c *command) string {
 	if at, ok := projectTool(c); ok {
 		return c.exec(c.list[at:])
 	}
-	databaseTask(c)
+	if at := c.index("--command", "-c"); c.is("nix") && at >= 0 {
+		c.exec(c.from(at + 1))
+	}
 	first := c.operandsAfter(known.Tables().Takes[c.name]...).at(0)
-	for i, a := range c.list {
-		switch {
-		case c.is("cross-env"), c.is("aws-vault", "npx") && a.s == "--":
-			if isAssignment(a.s) {
-				name, value, _ := strings.Cut(a.s, "=")
-				pass(c.walk, name, value)
-				continue
-			}
-			rest := c.from(i)
-			if a.s == "--" {
-				rest = c.from(i + 1)
-			}
-			c.exec(rest)
-			if c.is("cross-env") {
-				return unknown
-			}
-			return subcommands(c)
-		case a.s == first && oneOf(first, "run", "exec", "x"):
-			if c.is("cargo", "nix", "npx", "bunx", "pnpx") {
-				return subcommands(c)
-			}
-			return runnerCommand(c, i+1)
-		default:
-			runnerText(c, i)
-		}
+	if !oneOf(first, "run", "exec", "x") || c.is("nix", "npx", "bunx", "pnpx") {
+		return tabled(c)
 	}
-	return subcommands(c)
-}
-
-func runnerText(c *command, i int) {
-	word, next := c.at(i), c.at(i+1)
-	switch {
-	case c.is("cargo") && word == "watch":
-		if v, ok := c.option("s", "shell"); ok {
-			c.nested(v)
-		}
-	case c.is("nodemon") && oneOf(word, "--exec", "-x"):
-		c.nested(next)
-	case c.is("nix") && oneOf(word, "--command", "-c"):
-		c.exec(c.from(i + 1))
-	case c.is("concurrently") && !startsWith(word, "-", "npm:", "yarn:", "pnpm:", "bun:"):
-		c.nested(word)
+	inner := c.from(c.index(first) + 1)
+	inner = inner.from(max(0, inner.command(known.Words("runner-options")...)))
+	if c.is("direnv") { // behind a directory
+		inner = inner.from(1)
 	}
-}
-
-func runnerCommand(c *command, i int) string {
-	for ; i < len(c.list); i++ {
-		s := c.at(i)
-		switch {
-		case s == "--":
-		case len(s) > 1 && s[0] == '-':
-			if known.In("runner-options", s) {
-				i++
-			}
-		case c.is("mise", "asdf") && strings.Contains(s, "@"):
-		case c.is("direnv"):
-			if i+1 < len(c.list) {
-				c.exec(c.list[i+1:])
-				return unknown
-			}
-		default:
-			c.exec(c.list[i:])
-			return unknown
-		}
-	}
+	c.exec(inner)
 	return unknown
 }
 
@@ -272,29 +203,9 @@ func projectTool(c *command) (int, bool) {
 	return 0, false
 }
 
-// packageSource rates packages from unverified sources.
-func packageSource(c *command) {
-	doubt := false
-	for i, a := range c.list {
-		s := a.s
-		_, value, ok := strings.Cut(s, "=")
-		if !ok {
-			value = c.at(i + 1)
-		}
-		switch option, _, _ := strings.Cut(s, "="); {
-		case startsWith(s, "--index-url", "--extra-index-url", "--registry", "--find-links"),
-			oneOf(s, "--index", "--default-index"),
-			s == "-i" && c.is("pip"),
-			s == "--source" && !c.is("dotnet"):
-			doubt = doubt || !publicRegistry(value)
-		default:
-			doubt = doubt || strings.HasPrefix(s, "--trusted-host") || known.In("doubtful-options", option) ||
-				startsWith(s, "git+", "http://", "https://", "git://", "git@", "github:")
-		}
-	}
-	if doubt {
-		c.hit("package-source")
-	}
+// packageOptions rates the options of a package manager that name a program, or the
+// directory to install into.
+func packageOptions(c *command) {
 	for _, v := range []string{"script-shell", "node-options"} {
 		if text, ok := c.option(v); ok {
 			c.runProgram(c, text)
@@ -310,26 +221,10 @@ func startsWith(s string, beginnings ...string) bool {
 }
 
 func packageSetting(c *command) {
-	line := c.line()
-	switch {
-	case c.says("script-shell"):
-		c.found.hit("source-redirect", line)
-		c.nested(c.at(len(c.list) - 1))
-	case c.says("registry", "index-url", "proxy", "strict-ssl", "trusted-host", "cafile"):
-		c.found.hit("source-redirect", line)
-	case c.holdsSecret() || c.says("oken", "_auth"):
-		c.found.hit("secret-stored", line)
-	default:
-		c.found.hit("package-setting", line)
+	if c.holdsSecret() || c.says("oken", "_auth") {
+		c.hit("secret-stored")
+		return
 	}
-}
-
-func goSetting(c *command) {
-	switch {
-	case !c.exactly("-w", "-u"):
-	case c.says("PROXY", "SUMDB", "INSECURE", "toolexec", "CC="):
-		c.hit("source-redirect")
-	default:
-		c.hit("package-setting")
-	}
+	c.mayRun(c.settings())
+	c.hit("package-setting")
 }

@@ -130,7 +130,7 @@ func devicePlace(p string) zone {
 
 func absolutePlace(p string) zone {
 	switch {
-	case p == "/", p == "/*", p == "/.*":
+	case oneOf(p, "/", "/*", "/.*"):
 		return vital
 	case under(p, "/tmp", "/var/tmp", "/private/tmp"):
 		if strings.Count(p, "/") < 2 || p == "/var/tmp" || p == "/tmp/*" {
@@ -144,24 +144,8 @@ func absolutePlace(p string) zone {
 		"/proc/kcore", "/System", "/Windows", "/var/lib/dpkg",
 	):
 		return vital
-	case p == "/home",
-		p == "/usr",
-		p == "/etc",
-		p == "/var",
-		p == "/opt",
-		p == "/srv",
-		p == "/root",
-		p == "/home/*",
-		p == "/Users",
-		p == "/mnt",
-		p == "/media",
-		p == "/run",
-		p == "/usr/local",
-		p == "/usr/share",
-		p == "/Library",
-		p == "/Applications",
-		p == "/var/log",
-		p == "/var/lib":
+	case oneOf(p, "/home", "/home/*", "/Users", "/root", "/usr", "/usr/local", "/usr/share", "/etc", "/var", "/var/log",
+		"/var/lib", "/opt", "/srv", "/mnt", "/media", "/run", "/Library", "/Applications"):
 		return vital
 	case under(p, "/etc/profile", "/etc/profile.d", "/etc/environment", "/etc/bash.bashrc", "/etc/cron.d", "/etc/crontab",
 		"/etc/cron.daily", "/etc/cron.hourly", "/etc/systemd", "/etc/init.d", "/etc/rc.local", "/etc/ld.so.conf.d", "/etc/ssh", "/var/spool/cron"):
@@ -208,7 +192,7 @@ func homePlace(p string) zone {
 func workspacePlace(p string) zone {
 	lower := strings.ToLower(p)
 	switch {
-	case p == "." || p == "*" || p == ".*" || p == ".[!.]*" || p == "**":
+	case oneOf(p, ".", "*", ".*", ".[!.]*", "**"):
 		return zoneRoot
 	case under(lower, ".git/hooks") || strings.Contains(lower, "/.git/hooks/") || under(lower, ".githooks", ".husky"):
 		return runner
@@ -361,32 +345,14 @@ func secretBase(base string, tier secretTier) secretTier {
 			return noSecret
 		}
 		return min(tier, ownSecret)
-	case strings.HasPrefix(base, "id_rsa"),
-		strings.HasPrefix(base, "id_ed25519"),
-		strings.HasPrefix(base, "id_ecdsa"),
-		strings.HasPrefix(base, "id_dsa"):
+	case startsWith(base, "id_rsa", "id_ed25519", "id_ecdsa", "id_dsa"):
 		return tier
-	case base == ".netrc",
-		base == ".npmrc" && tier == machineSecret,
-		base == ".pypirc",
-		base == ".git-credentials",
-		base == ".pgpass",
-		base == "credentials.json",
-		base == "kubeconfig",
-		base == ".htpasswd",
-		base == ".envrc",
-		base == "secrets.yml",
-		base == "secrets.yaml",
-		base == "secrets.json",
-		base == "master.key":
+	case oneOf(base, ".netrc", ".pypirc", ".git-credentials", ".pgpass", ".htpasswd", ".envrc", "credentials.json",
+		"kubeconfig", "secrets.yml", "secrets.yaml", "secrets.json", "master.key"),
+		base == ".npmrc" && tier == machineSecret:
 		return min(tier, ownSecret)
-	case strings.HasSuffix(base, ".pem"),
-		strings.HasSuffix(base, ".key"),
-		strings.HasSuffix(base, ".p12"),
-		strings.HasSuffix(base, ".pfx"),
-		strings.HasSuffix(base, ".kdbx"),
-		strings.HasSuffix(base, ".jks"):
-		if strings.HasPrefix(base, "ca.") || strings.HasPrefix(base, "ca-") || holds(base, "cert", "public", "chain") {
+	case endsWith(base, ".pem", ".key", ".p12", ".pfx", ".kdbx", ".jks"):
+		if startsWith(base, "ca.", "ca-") || holds(base, "cert", "public", "chain") {
 			return noSecret
 		}
 		return ownSecret
@@ -418,9 +384,7 @@ func secretName(name string) bool {
 	n := strings.ToUpper(name)
 	return holds(n, "TOKEN", "SECRET", "PASSW", "PASSPHRASE", "APIKEY", "API_KEY", "PRIVATE_KEY", "ACCESS_KEY", "CREDENTIAL",
 		"AUTH_KEY", "SIGNING_KEY", "ENCRYPTION_KEY", "SSH_KEY", "DEPLOY_KEY", "DATABASE_URL", "WEBHOOK_URL", "CONNECTION_STRING") ||
-		strings.HasSuffix(n, "_PAT") || strings.HasSuffix(n, "_PW") ||
-		n == "PGPASS" ||
-		n == "PAT"
+		endsWith(n, "_PAT", "_PW") || oneOf(n, "PGPASS", "PAT")
 }
 
 // secretVariables are common environment variables that hold credentials.
@@ -447,26 +411,13 @@ func secretsBy(prefix string) []string {
 // hexadecimal number, or a mapped IPv6 address.
 func metadata(address string) bool {
 	host := hostOf(address)
-	switch host {
-	case "metadata.google.internal",
-		"metadata",
-		"instance-data",
-		"instance-data.ec2.internal",
-		"metadata.azure.internal",
-		"metadata.tencentyun.com":
+	if oneOf(host, "metadata", "metadata.google.internal", "metadata.azure.internal", "metadata.tencentyun.com",
+		"instance-data", "instance-data.ec2.internal") {
 		return true
 	}
 	ip, ok := looseAddress(host)
-	if !ok {
-		return false
-	}
-	switch ip.String() {
-	case "169.254.169.254",
-		"169.254.170.2", "169.254.170.23", "100.100.100.200", "192.0.0.192", "fd00:ec2::254", "fd00:ec2::23",
-		"fd20:ce::254":
-		return true
-	}
-	return false
+	return ok && oneOf(ip.String(), "169.254.169.254", "169.254.170.2", "169.254.170.23", "100.100.100.200", "192.0.0.192",
+		"fd00:ec2::254", "fd00:ec2::23", "fd20:ce::254")
 }
 
 // hostOf returns the host of an address or a URL, in lower case.
@@ -475,7 +426,7 @@ func hostOf(address string) string {
 	if !ok {
 		rest = address
 	}
-	if i := strings.IndexAny(rest, "/?#"); i >= 0 {
+	if i := strings.IndexAny(rest, `/?#\`); i >= 0 {
 		rest = rest[:i]
 	}
 	rest = strings.ToLower(rest[strings.LastIndexByte(rest, '@')+1:])
@@ -516,20 +467,6 @@ func looseAddress(host string) (netip.Addr, bool) {
 
 // local reports whether an address is on this machine.
 func local(s string) bool {
-	_, rest, ok := strings.Cut(s, "://")
-	if !ok {
-		rest = s
-	}
-	host := strings.ToLower(rest)
-	if i := strings.IndexAny(host, "/?#"); i >= 0 {
-		host = host[:i]
-	}
-	if strings.Contains(host, "@") {
-		return false
-	}
-	if strings.HasPrefix(host, "[::1]") {
-		return true
-	}
-	host, _, _ = strings.Cut(host, ":")
-	return host == "localhost" || host == "127.0.0.1" || host == "0.0.0.0" || strings.HasSuffix(host, ".localhost")
+	host := hostOf(s)
+	return oneOf(host, "localhost", "127.0.0.1", "0.0.0.0", "::1") || strings.HasSuffix(host, ".localhost")
 }

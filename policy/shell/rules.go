@@ -22,27 +22,28 @@ func families() map[string]rule {
 		"less more": pager, "awk gawk mawk nawk": awk, "sed gsed": sed, "grep egrep fgrep rg": grep, "tee sponge": tee,
 		"yes": yes, "ps pgrep pidof": processes,
 		// Interpreters, and wrappers of commands.
-		"vi vim nvim view ex ed emacs gdb lldb dc m4 man info fzf sk": scriptableTool, "tmux screen expect hyperfine pee": commandTexts,
+		"vi vim nvim view ex ed emacs gdb lldb dc m4 man info fzf sk":                          scriptableTool,
+		"tmux screen expect hyperfine pee nodemon concurrently":                                commandTexts,
 		"gcc cc clang g++ tcc clang++ rustc javac java kotlinc dotnet zig swiftc ocamlopt dmd": builder, "at batch": later,
 		// Text processing.
 		"jq gojq jaq": jq, "basename dirname realpath readlink": pathTool, "mktemp": makeTemp,
 		// Files.
 		"rm unlink rmdir srm trash del rimraf trash-put shred scrub wipe": removeFiles, "mv": move, "cp install ln link gcp ditto": copyFiles, "rsync": rsync,
 		"touch mkdir mkfifo mknod truncate fallocate": create, "chmod chown chgrp": permissions, "setfacl chattr chcon": attributes, "dd": dd,
-		"tar gtar bsdtar unzip 7z 7za 7zr 7zz cpio unrar zip gzip gunzip bzip2 xz zstd ar": archive,
-		"find gfind": searchFiles, "fd fdfind": fd, "ls dir exa eza lsd": listFiles, "locate plocate mlocate": locate,
+		"tar gtar bsdtar unzip unrar zip gzip gunzip bzip2 xz zstd ar": archive,
+		"find gfind": searchFiles, "fd fdfind": fd, "ls dir exa eza lsd": listFiles,
 		// The machine.
-		"mkfs mke2fs mkswap mkntfs newfs": makeFilesystem, "ip": ipTool, "loginctl": loginctlTool, "crontab": crontab,
-		"kill": kill, "pkill killall killall5 skill slay xkill taskkill": killByName, "fuser": fuser, "dmesg": plain,
+		"mkfs mke2fs mkswap mkntfs newfs": makeFilesystem, "crontab": crontab,
+		"kill": kill, "pkill killall killall5 skill slay xkill taskkill": killByName,
 		// The network.
 		"curl wget wget2 http https xh aria2c axel fetch lwp-download lwp-request GET HEAD POST wsget lynx w3m links elinks curlie youtube-dl yt-dlp gdown gallery-dl you-get": download,
-		"nc ncat netcat socat telnet nmap-ncat": netcat, "ssh mosh autossh sshpass rsh slogin dbclient": ssh, "openssl": openssl,
+		"nc ncat netcat socat telnet nmap-ncat": netcat, "ssh mosh autossh rsh slogin dbclient": ssh, "openssl": openssl,
 		"scp sftp ftp lftp rcp tftp rclone croc wormhole magic-wormhole": remoteCopy, "mail mailx sendmail mutt msmtp swaks": mail,
 		"dig nslookup host drill ping ping6 traceroute tracepath mtr whois getent kdig resolvectl": asksName,
 		"git hub": gitTool, "gh glab": forge, "logger wall write notify-send": announce,
 		// Packages.
 		"go": goTool, "npm pnpm yarn": packageTool, "make gmake just task rake mage": build, "cmake": cmake,
-		"poetry pipenv uv pdm rye hatch bundle conda mamba mise asdf direnv nix op doppler aws-vault pixi rbenv pyenv nvm dotenvx npx bunx pnpx cargo hatchling chamber infisical devbox flox nodemon concurrently turbo npm-run-all cross-env wireit tsx-watch coverage": taskRunner,
+		"poetry pipenv uv pdm rye hatch bundle conda mamba mise asdf direnv nix op doppler pixi rbenv pyenv nvm dotenvx npx bunx pnpx hatchling chamber infisical devbox flox turbo npm-run-all wireit tsx-watch coverage": taskRunner,
 		// Containers, clusters, clouds, databases.
 		"docker podman nerdctl": engine, "aws gcloud az gsutil s3cmd mc bq azcopy b2 s5cmd": cloud,
 		"ansible vagrant salt pdsh clush pssh dsh": elsewhere,
@@ -63,10 +64,10 @@ func rulesByProgram() map[string]rule {
 		rules[program] = tabled
 	}
 	for program := range t.Subs {
-		rules[program] = subcommands
+		rules[program] = tabled
 	}
 	for program := range t.Tasks {
-		rules[program] = migration
+		rules[program] = tabled
 	}
 	for program := range t.Lists["shells"] {
 		rules[program] = runShell
@@ -111,13 +112,6 @@ func unlisted(c *command) string {
 	return plain(c)
 }
 
-func tabled(c *command) string {
-	if slices.Contains(finds(c), "secret-read") {
-		return secret
-	}
-	return unknown
-}
-
 func finds(c *command) []string {
 	for _, t := range known.Tables().Finds[c.name] {
 		if c.fitsAll(t.Words) {
@@ -131,16 +125,9 @@ func finds(c *command) []string {
 	return nil
 }
 
-// rateDestructive rates destructive sub-commands of clients without sub-commands in the
-// tables, and D-Bus calls that stop the machine. A program of the project may delete the
-// project's own data.
+// rateDestructive rates destructive sub-commands of the clients of remote services.
 func rateDestructive(c *command) {
-	if c.is("dbus-send", "busctl", "gdbus", "qdbus", "dbus") {
-		busCall(c)
-		return
-	}
-	if strings.Contains(c.path, "/") && zoneOf(c.resolve(c.path)) == workspace || c.asksHelp() ||
-		known.In("word-arguments", c.name) {
+	if !known.In("remote-clients", c.name) || c.asksHelp() {
 		return
 	}
 	ops := c.operandsAfter(known.Tables().Takes[c.name]...)
@@ -149,26 +136,10 @@ func rateDestructive(c *command) {
 		if anyIn("reading-verbs", words) {
 			return
 		}
-		file := strings.ContainsAny(a.s, "./ ") || i == 2 && len(ops) == 3
 		more := len(ops) > i+1 || len(words) > 1 || c.has("all", "force", "yes")
-		if !file && (anyIn("destroying-verbs", words) || more && anyIn("removing-verbs", words)) {
+		if anyIn("destroying-verbs", words) || more && anyIn("removing-verbs", words) {
 			c.hit("remote-destroy") //control:destroying-verbs
 			return
-		}
-	}
-	if action, ok := c.option("action", "operation", "op", "command", "verb"); ok &&
-		known.In("destroying-verbs", strings.ToLower(action)) {
-		c.hit("remote-destroy")
-	}
-	if c.exactly("stop") && c.exactly("-purge", "--purge") {
-		c.hit("remote-destroy")
-	}
-}
-
-func busCall(c *command) {
-	for _, a := range c.list {
-		if name := a.s[strings.LastIndexByte(a.s, '.')+1:]; known.In("stopping-calls", name) {
-			c.hit("machine-stop")
 		}
 	}
 }
@@ -188,7 +159,6 @@ func verbWords(s string) []string {
 // plain is the rule of unknown or harmless programs. They may be wrappers: in a command
 // in their arguments, only critical findings count.
 func plain(c *command) string {
-	finds(c)
 	if known.In("word-arguments", c.name) {
 		return c.passedOn()
 	}
@@ -209,7 +179,10 @@ func statements(c *command) {
 	}
 }
 
-func subcommands(c *command) string {
+// tabled is the rule of the programs that the tables describe: by their words, their
+// sub-commands, or the tasks that destroy a database.
+func tabled(c *command) string {
+	databaseTask(c)
 	if slices.Contains(finds(c), "secret-read") {
 		return secret
 	}
@@ -217,18 +190,17 @@ func subcommands(c *command) string {
 	if out, ok := subcommand(c); ok {
 		return out
 	}
-	if known.In("remote-clients", c.name) {
-		rateDestructive(c)
-	}
+	rateDestructive(c)
 	return plain(c)
 }
 
 func subcommand(c *command) (string, bool) {
-	if c.asksHelp() {
+	subs := known.Tables().Subs[c.name]
+	if c.asksHelp() || len(subs) == 0 {
 		return unknown, false
 	}
 	readings := operandReadings(c)
-	for _, r := range known.Tables().Subs[c.name] {
+	for _, r := range subs {
 		for _, ops := range readings {
 			if !fitsAny(r.Subs, ops, c) {
 				continue
@@ -311,7 +283,9 @@ func applySubRule(c *command, name string, ops list) string {
 		deleteInfrastructure(c)
 		return unknown
 	case "package-config-go":
-		goSetting(c)
+		if c.exactly("-w", "-u") {
+			c.hit("package-setting")
+		}
 		return unknown
 	case "package-config":
 		packageSetting(c)
@@ -327,7 +301,7 @@ func applySubRule(c *command, name string, ops list) string {
 	case "container":
 		container(c, ops)
 	case "packages", "package-run":
-		packageSource(c)
+		packageOptions(c)
 		runPackage(c, name, ops)
 	case "remote-change":
 		posted(c)

@@ -54,7 +54,7 @@ func wrapper(c *command) string {
 			if i++; dangerous(programName(c.at(i))) {
 				c.onlyCritical(c.list[i:], c.line())
 			}
-		case c.is("env", "sudo", "doas", "time") && (isAssignment(s) || strings.HasPrefix(s, "BASH_FUNC_")):
+		case c.is("env", "sudo", "doas", "time", "cross-env") && (isAssignment(s) || strings.HasPrefix(s, "BASH_FUNC_")):
 			name, value, _ := strings.Cut(s, "=")
 			pass(c.walk, name, value)
 		case skip > 0:
