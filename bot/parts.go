@@ -188,10 +188,11 @@ func (w *worker) reach(ctx context.Context, l *live.Session, p *part) (why strin
 	}
 	for _, login := range authors(l) {
 		who, err := p.at.Client.Actor(ctx, login)
-		switch {
-		case err != nil:
+		if err != nil {
 			return "", err
-		case !policy.MayPush(who), login == l.Row.Requester && who.ID != l.Data.RequesterID: //control:part-of-the-authors
+		}
+		other := login == l.Row.Requester && who.ID != l.Data.RequesterID
+		if other || !policy.MayPush(who) { //control:part-of-the-authors
 			return render.OtherUnwritable(login), nil
 		}
 	}
