@@ -101,6 +101,8 @@ type Saved struct {
 	// LeftOut lists workspace content that is not in the state because it cannot be kept.
 	LeftOut []session.LeftOut
 	Merge   *session.Merge // see session.Checkpoint
+	// Neighbors are the changes in other repositories that differ from the previous ones.
+	Neighbors []session.Neighbor
 }
 
 // Publication asks for a commit on the branch. Equal publications make the same commit,

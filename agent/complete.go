@@ -256,7 +256,7 @@ func (f *finisher) complete(ctx context.Context, said string) (*session.Outcome,
 	status := session.StatusDone
 	if !f.changed() { //control:answered-is-not-done
 		status = f.inWords()
-	} else if len(f.Files) == 0 && !f.claims.handedOver && !f.inside {
+	} else if len(f.Files)+len(f.Neighbors) == 0 && !f.claims.handedOver && !f.inside {
 		status = session.StatusNoChanges
 	}
 	out := f.summarize(ctx, status, said)

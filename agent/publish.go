@@ -294,15 +294,23 @@ func (p *publisher) takeBack(ctx context.Context, paths []string, why string) er
 	if err != nil {
 		return fmt.Errorf("save changes: %w", err)
 	}
-	return p.record(
-		ctx,
+	return p.record(ctx, append(
+		saved.neighbors(p.Turns),
 		session.NewEvent(
 			session.TypeNote,
 			p.Turns,
 			session.Note{Kind: session.NoteReverted, Text: p.takenBackText(paths, why)},
 		),
 		session.NewEvent(session.TypeCheckpoint, p.Turns, saved.checkpoint(p.Published)),
-	)
+	)...)
+}
+
+// neighbors returns the log entry for changes in other repositories, if there are any.
+func (s Saved) neighbors(turn int) []*session.Event {
+	if len(s.Neighbors) == 0 {
+		return nil
+	}
+	return []*session.Event{session.NewEvent(session.TypeState, turn, session.Update{Neighbors: s.Neighbors})}
 }
 
 // checkpoint returns the log entry for a saved state.

@@ -142,13 +142,13 @@ func (f *finisher) startAnew(ctx context.Context, was *session.Verified) error {
 	if was.Failed() {
 		text = testsSay(was) + text
 	}
-	return f.record(ctx,
+	return f.record(ctx, append(saved.neighbors(f.Turns),
 		session.NewEvent(session.TypeNote, f.Turns, session.Note{
 			Kind: session.NoteTests,
 			Text: text + "\n\n" + askFiles,
 			Back: f.talk.afterUserMessage(),
 		}),
-		session.NewEvent(session.TypeCheckpoint, f.Turns, saved.checkpoint(f.Published)))
+		session.NewEvent(session.TypeCheckpoint, f.Turns, saved.checkpoint(f.Published)))...)
 }
 
 // cannotRun reports whether a program or a module was missing, so that no test ran.

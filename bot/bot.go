@@ -82,6 +82,8 @@ type Work struct {
 	Shares func(ctx context.Context, used policy.Limits) ([]policy.Share, error)
 	// Post makes a write of the model to the thread, once per key.
 	Post func(context.Context, ghapp.Write) (ghapp.Ref, error)
+	// Passed are the other repositories whose part has a session of its own.
+	Passed []string
 	// Had are the labels of the issue when its triage began without a request.
 	Had []string
 	// SawGreen reports the successful checks of a commit.

@@ -159,7 +159,7 @@ func textOf(ev ghapp.Event) (userMessage, bool) {
 		}
 	case ev.Kind == ghapp.Dashboard:
 		s.from, s.body, s.author = inDashboard, ev.Comment.Body, ev.Sender
-	case ev.Kind == "workflow_dispatch": // GitHub's own event has no thread; that of a workflow run has one
+	case ev.Kind == ghapp.Part, ev.Kind == "workflow_dispatch": // GitHub's own event has no thread; that of a workflow run has one
 		s.body, s.why = dispatchedTask(ev.Payload)
 		s.author = ev.Sender
 	default:

@@ -26,6 +26,8 @@ type Clone interface {
 	Hidden(ctx context.Context, at live.Thread) (func(path string) bool, error)
 	// Diff returns a diff in the format of git apply, truncated if it is large.
 	Diff(ctx context.Context, at live.Thread, from, to string) (string, error)
+	// Patch is Diff of whatever size.
+	Patch(ctx context.Context, at live.Thread, from, to string) (string, error)
 }
 
 // Taken returns the reason why a repository's own command cannot have a name, or "".

@@ -176,6 +176,9 @@ func (w *worker) step(ctx context.Context, l *live.Session) (again bool, err err
 		}
 	}
 	if l.State.Outcome != nil || len(l.State.Open()) > 0 && l.State.Phase != session.PhaseRunning {
+		if err := w.passOn(ctx, l); err != nil {
+			return false, err
+		}
 		return false, w.conclude(ctx, l)
 	}
 	if err := asks.Show(ctx, l.State); err != nil {
@@ -249,6 +252,7 @@ func (w *worker) run(ctx context.Context, l *live.Session) (again bool, err erro
 			Confirm:       asks.Confirm,
 			Post:          l.Ensure,
 			Had:           had,
+			Passed:        passed(l.Data),
 			SawGreen:      func(commit string, checks []string) { l.Data.Seen = live.Seen{Head: commit, Green: checks} },
 		})
 		return err

@@ -36,6 +36,12 @@ func task(ctx context.Context, r *request) error {
 	if r.sess == nil {
 		return r.open(ctx, nil)
 	}
+	if r.msg.ev.Kind == ghapp.Part { // it begins with a change of its own
+		if err := r.supersede(ctx); err != nil {
+			return err
+		}
+		return r.open(ctx, nil)
+	}
 	if r.w.pending != nil {
 		return r.follow(ctx)
 	}
@@ -196,6 +202,17 @@ func (r *request) open(ctx context.Context, before *session.Item) error {
 		return nil
 	}
 	id := sessionID(w.key, s.key)
+	part, err := r.part(ctx)
+	if errors.Is(err, errNoPart) {
+		r.reply(render.CouldNotStart(err))
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if part != nil {
+		place.Base = part.Base
+	}
 	task := session.Task{
 		Session: id, Thread: w.key, Text: r.words(), Mode: with.Mode, Model: with.Model,
 		Base: place.Base, Branch: place.Branch, Requester: r.actor.Login, Turns: with.Turns, Nonce: session.NewID(),
@@ -227,6 +244,7 @@ func (r *request) open(ctx context.Context, before *session.Item) error {
 			Target:       place.Target,
 			IsPull:       w.at.Pull != nil,
 			Config:       place.Config,
+			Whole:        part.whole(),
 		},
 	)
 	if err != nil {
@@ -264,6 +282,7 @@ func (r *request) open(ctx context.Context, before *session.Item) error {
 	task.Base, task.Branch = row.Base, row.Branch
 	w.pending = row
 	r.c.append(session.NewEvent(session.TypeOpened, 0, session.Opened{Task: task}))
+	r.c.append(part.events()...)
 	if r.job == nil {
 		r.react("eyes")
 	}

@@ -125,7 +125,7 @@ func textsIn(ev ghapp.Event) string {
 // served, from the bot itself, from a bot that is not allowed, or from an author without
 // rights that floods a repository.
 func (b *Bot) Source(ctx context.Context, event string, payload []byte) (store.Delivery, bool, error) {
-	if event == ghapp.Dashboard { //control:dashboard-not-by-webhook
+	if event == ghapp.Dashboard || event == ghapp.Part { //control:dashboard-not-by-webhook
 		return store.Delivery{}, false, nil
 	}
 	ev, err := ghapp.ParseEvent(event, payload)

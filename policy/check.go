@@ -25,6 +25,7 @@ type Policy struct {
 	defaults  [lastKind + 1]Verdict
 	walled    bool
 	kept      string   // directory in which nothing may be changed; "" if none
+	open      []string // directories below kept in which everything may
 	tests     []string // commands that run the project's tests
 	remote    *Remote  // destination of the work; nil if there is none
 	analyze   func(string) shell.Analysis

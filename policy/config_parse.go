@@ -52,6 +52,7 @@ func Words() map[reflect.Type]strict.Words {
 		reflect.TypeFor[Repository](): {
 			Pattern: repositoryPattern,
 			Means:   "A repository, such as owner/name, or owner/name@ref for a branch or a tag.",
+			Switch:  "write",
 		},
 	}
 }

@@ -35,9 +35,44 @@ func TestOtherRepositories(t *testing.T) {
 			t.Errorf("%s: %v, want %q", text, err, want)
 		}
 	}
+	for text, want := range map[string]string{
+		"repositories: [{name: a/b, write: true}, {name: a/c, write: false}, {name: a/d}]": "",
+		"repositories: [{name: a/b@v1, write: true}]":                                      "a change goes to the default branch",
+		"repositories: [a/b+write]":                                                        "write {name: a/b, write: true}",
+		"repositories: [{name: a/b+write}]":                                                "write {name: a/b, write: true}",
+		"repositories: [{name: a/b, writes: true}]":                                        "known keys here: name, write",
+		"repositories: [{name: a/b, write: true}, A/B]":                                    "named twice",
+	} {
+		cfg, err := ParseConfig("agent.yml", []byte(text))
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
+		for i, r := range cfg.Repositories {
+			if err == nil && (r.Writes() != (i == 0) || cfg.WantsToWrite(Repository(r.Name())) != (i == 0)) {
+				t.Errorf("%s: %s may be changed: %t", text, r.Name(), r.Writes())
+			}
+		}
+	}
 	all := Config{Repositories: []Repository{"a/*"}}
 	if all.Validate() != nil || all.CheckRepository() == nil {
 		t.Error("all of an owner is for the server's file alone")
+	}
+}
+
+// TestWritableRepositories: sessions change a repository only if both files say so.
+func TestWritableRepositories(t *testing.T) {
+	for _, c := range []struct {
+		server, repo Repository
+		writes       bool
+	}{
+		{"team/lib+write", "team/lib+write", true}, {"team/*+write", "Team/Lib+write", true},
+		{"team/lib", "team/lib+write", false}, {"team/*", "team/lib+write", false}, {"team/lib@v1", "team/lib+write", false},
+		{"team/lib+write", "team/lib", false}, {"team/lib+write", "team/lib@v1", false},
+	} {
+		got := Merge(Config{Repositories: []Repository{c.server}}, Config{Repositories: []Repository{c.repo}}).Repositories
+		if len(got) != 1 || got[0].Writes() != c.writes || strings.Contains(got[0].Name()+got[0].Ref(), "write") {
+			t.Errorf("server %s, repository %s: %v, want it to be writable: %t", c.server, c.repo, got, c.writes)
+		}
 	}
 }
 
@@ -67,6 +102,17 @@ func TestKeptDirectory(t *testing.T) {
 	} {
 		if d := p.Check(mode, c.a); d.Verdict != c.want || c.want == Deny && d.Rule != "repositories" {
 			t.Errorf("%v %v %s: %s by %s, want %s", c.a.Kind, c.a.Paths, c.a.Command, d.Verdict, d.Rule, c.want)
+		}
+	}
+	open := p.Keeping(".kept", "a/b")
+	for name, want := range map[string]bool{
+		".kept/a/b/x": true, "./.kept/a/b/../b/x": true,
+		".kept/a/b": false, ".kept/a": false, ".kept": false, ".kept/a/bb/x": false, ".kept/a/b/../c/x": false,
+		".kept/A/B/x": false, ".kept/a/b/..": false, `.kept\a\c\x`: false,
+	} {
+		d := open.Check(mode, Action{Kind: Write, Tool: "write_file", Paths: []string{name}, Display: "x"})
+		if (d.Verdict == Allow) != want || !want && d.Rule != "repositories" {
+			t.Errorf("with a/b open, %s is written: %s by %s", name, d.Verdict, d.Rule)
 		}
 	}
 }

@@ -26,6 +26,7 @@ type Changes struct {
 	Sent        []*Push      // pushes to report to the user
 	Tests       Tested       // state of the tests
 	LeftOut     []LeftOut    // workspace content that no checkpoint can hold
+	Neighbors   []Neighbor   // changes in other repositories
 
 	TakeBack *Message // pending request to undo or redo checkpoints
 	Kept     string   // last commit that must not be undone; "" for the base
@@ -99,6 +100,9 @@ func (w *Changes) Content() string {
 	b.WriteString(w.Base)
 	for _, f := range w.Files {
 		fmt.Fprintf(&b, "\n%q %q %s %s %d %d", f.Path, f.From, f.Kind, f.Blob, f.Added, f.Removed)
+	}
+	for _, n := range w.Neighbors {
+		fmt.Fprintf(&b, "\n%s %s", n.Repository, n.Tree)
 	}
 	return b.String()
 }

@@ -376,6 +376,8 @@ type Checkpoint struct {
 	// Content holds the changes of an intermediate state relative to Parent, so that a
 	// machine without the commit can recreate it. It is empty if too large.
 	Content []Stored `json:"content,omitempty"`
+	// Of is the session that sealed Content, if another one did.
+	Of string `json:"of,omitempty"`
 	// Branch is the branch of the commit, if it is not the task's.
 	Branch string `json:"branch,omitempty"`
 	// TookBack says that the commit undoes or redoes checkpoints; its message names them.
@@ -445,6 +447,20 @@ type Update struct {
 	Image *Image `json:"image,omitempty"`
 	// Servers are MCP servers that the session uses from now on.
 	Servers []Server `json:"servers,omitempty"`
+	// Neighbors are changes in other repositories; each takes the place of the one before it.
+	Neighbors []Neighbor `json:"neighbors,omitempty"`
+}
+
+// Neighbor is the saved change of a session in another repository. Files are the differences
+// of Commit from Base, and Content holds them as in a [Checkpoint]. An empty list of files
+// means that the change was undone.
+type Neighbor struct {
+	Repository string       `json:"repository"` // "owner/name"
+	Base       string       `json:"base"`
+	Commit     string       `json:"commit"`
+	Tree       string       `json:"tree"`
+	Files      []FileChange `json:"files"`
+	Content    []Stored     `json:"content,omitempty"`
 }
 
 // Image is a container image for commands. An empty name means the programs of the

@@ -2,6 +2,8 @@ package session
 
 import (
 	"cmp"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/handrail-bot/handrail/policy"
@@ -328,6 +330,12 @@ func (s *State) update(p *Update) {
 		s.Mode = p.Mode
 	}
 	s.addServers(p.Servers)
+	for _, n := range p.Neighbors {
+		s.Neighbors = slices.DeleteFunc(slices.Clone(s.Neighbors), func(had Neighbor) bool {
+			return strings.EqualFold(had.Repository, n.Repository)
+		})
+		s.Neighbors = append(s.Neighbors, n)
+	}
 	if p.Plan != "" {
 		s.GrantedMode, s.Todo = p.Mode, nil
 		s.carryOut(p.Plan)

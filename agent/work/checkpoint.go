@@ -41,6 +41,10 @@ type checkpoints struct {
 	sensitive func(path string) bool
 	restored  map[string]string // path → mode and id of reverted files
 	own       *project.Own      // files present when the session began
+
+	others []*checkpoints // of other repositories that may be changed
+	name   string         // of such a repository, and its directory; "" for the session's own
+	within string
 }
 
 // trailerApproval is the commit trailer that names the approved request.
@@ -64,6 +68,17 @@ func Forget(ctx context.Context, repo *gitops.Mirror, id string) error {
 // Save implements agent.Checkpointer. Without keep, a walled workspace is reset to the
 // last saved state instead.
 func (c *checkpoints) Save(ctx context.Context, turn int, keep bool) (agent.Saved, error) {
+	saved, err := c.saveOwn(ctx, turn, keep)
+	for _, o := range c.others {
+		if err != nil {
+			return agent.Saved{}, err
+		}
+		err = o.saveNeighbor(ctx, turn, keep, &saved)
+	}
+	return saved, err
+}
+
+func (c *checkpoints) saveOwn(ctx context.Context, turn int, keep bool) (agent.Saved, error) {
 	found, err := c.ws.Changes(ctx)
 	if err != nil {
 		return agent.Saved{}, fmt.Errorf("list changes: %w", err)

@@ -130,7 +130,7 @@ func (c *checkpoints) change(ctx context.Context, f workspace.Change, keep bool)
 		Path: f.Path, Delete: f.Kind == workspace.Deleted, Keep: keep,
 		Exec: f.Mode&0o111 != 0, Symlink: f.Mode&fs.ModeSymlink != 0,
 	}
-	ch.Open = func() (io.ReadCloser, error) { return c.ws.Content(ctx, f.Path) }
+	ch.Open = func() (io.ReadCloser, error) { return c.ws.Content(ctx, c.at(f.Path)) }
 	if !ch.Delete && !keep && !ch.Symlink {
 		c.restoreMode(f.Path, &ch)
 	}

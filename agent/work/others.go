@@ -14,13 +14,17 @@ import (
 	"github.com/handrail-bot/handrail/policy"
 )
 
-// Other is another repository that a session reads, at one commit.
+// Other is another repository that a session reads, at one commit. With Write it may be
+// changed as well: the change is saved, and the caller publishes it.
 type Other struct {
 	Name, Ref string // "owner/name", and a branch, a tag or, for a detached HEAD, a commit id
 	Commit    string
 	Repo      *gitops.Mirror
+	Write     bool
+	Why       string // reason why it is only read although the configuration wants to change it
 
-	head string // of the default branch, whose hiding rules count as well
+	head  string // of the default branch, whose hiding rules count as well
+	saved string // commit of the change made in it; "" if there is none
 }
 
 // OtherAt returns a repository at its configured ref: a branch, or else a tag, and the
@@ -44,6 +48,7 @@ func OtherAt(ctx context.Context, r policy.Repository, repo *gitops.Mirror) (Oth
 type takenOthers struct {
 	list  []workspace.Other
 	bases []*gitops.Base
+	rules []place // with the hiding rules of each
 }
 
 // takeOthers takes the visible files of the other repositories. The caller must call drop.
@@ -59,13 +64,14 @@ func (e *Engine) takeOthers(ctx context.Context, j Job) (t takenOthers, err erro
 			return t, fmt.Errorf("read %s: %w", o.Name, err)
 		}
 		//control:other-repository-hides
-		want := gitops.BaseWant{Commit: o.Commit, Rules: e.cfg.Guests.hide(rulesOf("", hidden))}
+		want := gitops.BaseWant{Commit: cmp.Or(o.saved, o.Commit), Rules: e.cfg.Guests.hide(rulesOf("", hidden))}
 		got, err := e.cfg.Bases.store.Take(ctx, o.Repo, want)
 		if err != nil {
 			t.drop()
 			return t, fmt.Errorf("read %s: %w", o.Name, err)
 		}
-		t.list = append(t.list, workspace.Other{Name: o.Name, Source: got.Source})
+		t.list = append(t.list, workspace.Other{Name: o.Name, Source: got.Source, Write: o.Write})
+		t.rules = append(t.rules, place{rules: hidden, masks: e.cfg.Guests, gone: got.Gone})
 		t.bases = append(t.bases, got)
 	}
 	return t, nil
@@ -88,14 +94,22 @@ func othersFact(list []Other) string {
 
 // othersWords is the line about the other repositories in a prompt; "" if there are none.
 func othersWords(list []Other) string {
-	var out []string
+	var out, open []string
 	for _, o := range list {
-		out = append(out, fmt.Sprintf("`%s/` is %s at %s", workspace.Other{Name: o.Name}.Path(), o.Name, o.Ref))
+		at := workspace.Other{Name: o.Name}.Path()
+		out = append(out, fmt.Sprintf("`%s/` is %s at %s", at, o.Name, o.Ref))
+		if o.Write {
+			open = append(open, "`"+at+"/`")
+		}
 	}
 	if len(out) == 0 {
 		return ""
 	}
-	return "\n- Other repositories, for reading only; searches look there if they name the directory: " +
+	also := ""
+	if len(open) > 0 {
+		also = "; your changes below " + strings.Join(open, ", ") + " become a pull request there"
+	}
+	return "\n- Other repositories, for reading only" + also + "; searches look there if they name the directory: " +
 		strings.Join(out, ", ")
 }
 
@@ -110,9 +124,16 @@ func (e *Engine) tellOthers(ctx context.Context, j Job, at *session.State) error
 	if len(j.Others) > 0 {
 		var names []string
 		for _, o := range j.Others {
-			names = append(names, fmt.Sprintf("%s at %s (%.10s)", o.Name, o.Ref, o.Commit))
+			name := fmt.Sprintf("%s at %s (%.10s)", o.Name, o.Ref, o.Commit)
+			switch {
+			case o.Write:
+				name += ", which may be changed as well"
+			case o.Why != "":
+				name += ", only for reading because " + o.Why
+			}
+			names = append(names, name)
 		}
-		text = "For reading beside this repository: " + strings.Join(names, ", ") + "."
+		text = "For reading beside this repository: " + strings.Join(names, "; ") + "."
 	} else if !told {
 		return nil
 	}

@@ -2,6 +2,7 @@ package work
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -134,6 +135,7 @@ func (e *Engine) restore(ctx context.Context, j Job, at *session.State) error {
 			return err
 		}
 		cp.Commit, cp.Tree, cp.Files, cp.Content = c.ID, c.Tree, fileChanges(c.Files), at.Newest.Content
+		cp.Of = at.Newest.Of
 		if m != nil {
 			cp.Merge, cp.Files = m, at.Newest.Files
 		}
@@ -195,7 +197,7 @@ func (e *Engine) unseal(ctx context.Context, j Job, cp *session.Checkpoint) ([]s
 		if s.Sealed == "" {
 			continue
 		}
-		data, err := e.cfg.Secrets.Contents.Open(s.Data, j.Task.Session+" "+s.Path)
+		data, err := e.cfg.Secrets.Contents.Open(s.Data, cmp.Or(cp.Of, j.Task.Session)+" "+s.Path)
 		if errors.Is(err, secret.ErrSealed) {
 			e.cfg.Log.WarnContext(
 				ctx, "the log keeps files that this server's key does not open: the session goes on from its last commit",
@@ -220,18 +222,29 @@ func Unseal(key *secret.Key, events []session.Event) []session.Event {
 		if opened, err := session.Decode[session.Opened](e); e.Type == session.TypeOpened && err == nil {
 			id = opened.Task.Session
 		}
+		if up, err := session.Decode[session.Update](e); e.Type == session.TypeState && err == nil && len(up.Neighbors) > 0 {
+			for _, n := range up.Neighbors {
+				unsealContent(key, n.Content, id)
+			}
+			out[i].Data = session.NewEvent(e.Type, e.Turn, up).Data
+		}
 		cp, err := session.Decode[session.Checkpoint](e)
 		if e.Type != session.TypeCheckpoint || err != nil {
 			continue
 		}
-		for k, s := range cp.Content {
-			if data, err := key.Open(s.Data, id+" "+s.Path); s.Sealed != "" && err == nil {
-				cp.Content[k].Data, cp.Content[k].Sealed = data, ""
-			}
-		}
+		unsealContent(key, cp.Content, cmp.Or(cp.Of, id))
 		out[i].Data = session.NewEvent(e.Type, e.Turn, cp).Data
 	}
 	return out
+}
+
+// unsealContent decrypts the files that the key opens. id is the session that sealed them.
+func unsealContent(key *secret.Key, list []session.Stored, id string) {
+	for i, s := range list {
+		if data, err := key.Open(s.Data, id+" "+s.Path); s.Sealed != "" && err == nil {
+			list[i].Data, list[i].Sealed = data, ""
+		}
+	}
 }
 
 func storedChanges(list []session.Stored) []gitops.Change {

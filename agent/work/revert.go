@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path"
 	"slices"
 	"strings"
 
@@ -34,7 +35,7 @@ func (c *checkpoints) Revert(ctx context.Context, to string, paths []string) err
 		}
 		data, err := c.job.Repo.ReadFile(ctx, to, s.Path, maxReverted)
 		if err == nil {
-			err = c.ws.Write(ctx, s.Path, data)
+			err = c.ws.Write(ctx, c.at(s.Path), data)
 		}
 		if err != nil {
 			return fmt.Errorf("restore %s: %w", s.Path, err)
@@ -52,18 +53,21 @@ func (c *checkpoints) Revert(ctx context.Context, to string, paths []string) err
 func (c *checkpoints) clear(ctx context.Context, p string) {
 	for i, r := range p {
 		if r == '/' {
-			_ = c.ws.Remove(ctx, p[:i]) // fails for a non-empty directory
+			_ = c.ws.Remove(ctx, c.at(p[:i])) // fails for a non-empty directory
 		}
 	}
-	if err := c.ws.Remove(ctx, p); err == nil || errors.Is(err, workspace.ErrNotExist) {
+	if err := c.ws.Remove(ctx, c.at(p)); err == nil || errors.Is(err, workspace.ErrNotExist) {
 		return
 	}
-	list, _ := c.ws.List(ctx, p, true, 0) // a directory: remove its entries first
+	list, _ := c.ws.List(ctx, c.at(p), true, 0) // a directory: remove its entries first
 	for _, e := range slices.Backward(list.Entries) {
 		_ = c.ws.Remove(ctx, strings.TrimSuffix(e.Path, "/"))
 	}
-	_ = c.ws.Remove(ctx, p)
+	_ = c.ws.Remove(ctx, c.at(p))
 }
+
+// at returns the path of a repository's file in the workspace.
+func (c *checkpoints) at(p string) string { return path.Join(c.within, p) }
 
 // restoreMode gives a reverted file its mode on the branch, which the workspace cannot
 // set.

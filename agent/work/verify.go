@@ -49,9 +49,11 @@ func (p *proving) run(
 	e *Engine,
 	j Job,
 	at *session.State,
+	saves *checkpoints,
 ) func(context.Context, string, []string) (session.Verified, error) {
 	return func(ctx context.Context, commit string, lines []string) (session.Verified, error) {
 		job, layer := j, p.layer // only the job of the first run stores caches
+		job.Others = saves.withChanges(j.Others)
 		keeps, ok := e.cfg.Workspace.(workspace.Layered)
 		switch {
 		case layer.dir != "" || !ok || !keeps.Layers():

@@ -23,7 +23,7 @@ func TestTestsRunAgain(t *testing.T) {
 	e, p := s.engine(), &proving{}
 	e.cfg.Workspace = layered{}
 	j := s.job()
-	run := p.run(e, j, &session.State{Task: j.Task})
+	run := p.run(e, j, &session.State{Task: j.Task}, &checkpoints{})
 	for i := range 3 {
 		got, err := run(t.Context(), s.base, []string{"echo ran >> ~/.ran"})
 		if err != nil || got.Tests == nil || got.Tests.Failed() {

@@ -243,6 +243,9 @@ func (e *Engine) runOnce(ctx context.Context, j Job) (out session.Outcome, err e
 	if err := e.tellPaths(ctx, j, at); err != nil {
 		return out, err
 	}
+	if j.Others, err = e.resumed(ctx, j, at); err != nil {
+		return out, err
+	}
 	if err := e.tellOthers(ctx, j, at); err != nil {
 		return out, err
 	}
@@ -351,8 +354,12 @@ func (e *Engine) agent(
 	if isWalled(ws.Engine(), e.cfg.Rules.Workspace.Network) {
 		saves.walled, cfg.Policy = true, cfg.Policy.Walled(facts.Tests()...)
 	}
-	if len(j.Others) > 0 {
-		cfg.Policy = cfg.Policy.Keeping(workspace.OthersDir)
+	if saves.others = e.neighbors(ws, j); len(j.Others) > 0 {
+		var open []string
+		for _, o := range saves.others {
+			open = append(open, o.name)
+		}
+		cfg.Policy = cfg.Policy.Keeping(workspace.OthersDir, open...)
 	}
 	if j.Push != nil {
 		remote, err := remoteOf(ctx, j.Repo, at.Published, j.RulesAt)
@@ -370,7 +377,7 @@ func (e *Engine) agent(
 	}
 	cfg.ApprovalFacts, cfg.Confirm = e.approvalFacts(ws, j), j.Confirm
 	if cfg.Tests = e.verifies(facts); len(cfg.Tests) > 0 {
-		cfg.RunTests = proving.run(e, j, at)
+		cfg.RunTests = proving.run(e, j, at, saves)
 	}
 	cfg.Limits, cfg.Shares, cfg.Log = e.limits(), j.Shares, e.cfg.Log
 	return agent.New(cfg)
@@ -517,11 +524,12 @@ func (e *Engine) limits() agent.Limits {
 // place is a workspace with its hiding rules and path filter applied.
 type place struct {
 	*workspace.Workspace
-	rules project.Hidden
-	masks *Guests
-	shows policy.Workspace // path filter
-	gone  []string         // hidden or filtered paths of the saved state
-	layer string           // digest of the set-up layer below; "" if none
+	rules  project.Hidden
+	masks  *Guests
+	shows  policy.Workspace // path filter
+	gone   []string         // hidden or filtered paths of the saved state
+	layer  string           // digest of the set-up layer below; "" if none
+	others []place          // the rules of the other repositories
 
 	egress workspace.Egress
 }
@@ -583,7 +591,7 @@ func (e *Engine) open(
 		return place{}, nil, errors.Join(err, os.RemoveAll(state))
 	}
 	e.opened.Add(1)
-	here := place{ws, hidden, e.cfg.Guests, w, source.Gone, layer.digest, spec.Egress}
+	here := place{ws, hidden, e.cfg.Guests, w, source.Gone, layer.digest, others.rules, spec.Egress}
 	return here, func(ctx context.Context) error {
 		defer e.opened.Add(-1)
 		defer drop()

@@ -187,8 +187,18 @@ func (w *Workspace) Used(ctx context.Context, paths []string, within time.Durati
 
 // Changes lists the differences from the base, by path.
 func (w *Workspace) Changes(ctx context.Context) ([]Change, error) {
+	return w.changes(ctx, MethodChanges, nil)
+}
+
+// OtherChanges is [Workspace.Changes] of another repository that may be changed. The paths
+// are relative to its directory.
+func (w *Workspace) OtherChanges(ctx context.Context, name string) ([]Change, error) {
+	return w.changes(ctx, MethodOther, PathParams{Path: []byte(name)})
+}
+
+func (w *Workspace) changes(ctx context.Context, method string, params any) ([]Change, error) {
 	var wire []WireChange
-	if err := w.call(ctx, MethodChanges, nil, &wire); err != nil {
+	if err := w.call(ctx, method, params, &wire); err != nil {
 		return nil, err
 	}
 	out := make([]Change, 0, len(wire))

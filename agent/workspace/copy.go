@@ -68,13 +68,33 @@ func (s Spec) Copy(ctx context.Context, dst string) error {
 	return addTree(ctx, filepath.Join(s.Layer, LayerTree), dst)
 }
 
+// copyWritable makes the copies of the other repositories that may be changed, for engines
+// with mounts.
+func (s Spec) copyWritable(ctx context.Context) error {
+	for i, dir := range s.OtherSources() {
+		if !s.Others[i].Write {
+			continue
+		}
+		if err := copyTree(ctx, s.Others[i].Source, dir); err != nil {
+			return err
+		}
+		if err := Give(ctx, dir); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // CopyOthers copies the other repositories into a tree, for engines without mounts. Files
-// and directories lose their write permission.
+// and directories that may not be changed lose their write permission.
 func (s Spec) CopyOthers(ctx context.Context, tree string) error {
 	for _, o := range s.Others {
 		to := filepath.Join(tree, o.Path())
 		if err := copyTree(ctx, o.Source, to); err != nil {
 			return err
+		}
+		if o.Write {
+			continue
 		}
 		root, err := os.OpenRoot(to)
 		if err != nil {

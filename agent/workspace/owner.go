@@ -61,6 +61,15 @@ type Layers struct {
 // Lay makes the directories of a workspace: those of an overlay if requested and
 // suitable for the source, else a copy of the source.
 func Lay(ctx context.Context, spec Spec, overlay bool) (Layers, error) {
+	l, err := lay(ctx, spec, overlay)
+	if err == nil {
+		err = spec.copyWritable(ctx)
+	}
+	return l, err
+}
+
+// lay makes the directories of the tree and of the caches.
+func lay(ctx context.Context, spec Spec, overlay bool) (Layers, error) {
 	at := func(name string) string { return filepath.Join(spec.State, name) }
 	l := Layers{Base: spec.Source, Cache: at("cache")}
 	if err := os.MkdirAll(spec.State, 0o755); err != nil {

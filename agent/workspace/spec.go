@@ -48,12 +48,27 @@ func (s Spec) Check() error {
 	return nil
 }
 
-// OtherSources returns the directories of the other repositories.
+// OtherSources returns the directories with the files of the other repositories: the
+// sources, and the copies below State of those that may be changed.
 func (s Spec) OtherSources() (dirs []string) {
-	for _, o := range s.Others {
-		dirs = append(dirs, o.Source)
+	for i, o := range s.Others {
+		dir := o.Source
+		if o.Write {
+			dir = filepath.Join(s.State, "other"+strconv.Itoa(i))
+		}
+		dirs = append(dirs, dir)
 	}
 	return dirs
+}
+
+// Writable returns the names of the other repositories that may be changed.
+func (s Spec) Writable() (names []string) {
+	for _, o := range s.Others {
+		if o.Write {
+			names = append(names, o.Name)
+		}
+	}
+	return names
 }
 
 // GitInside is the read-only mount point of [Spec.Git] in a walled workspace.
@@ -96,6 +111,9 @@ func (s Spec) Toolhost(hold bool) []string {
 	}
 	if s.LSP != "" {
 		args = append(args, "--lsp", LSPInside)
+	}
+	for _, name := range s.Writable() {
+		args = append(args, "--write", name)
 	}
 	if hold {
 		args = append(

@@ -33,6 +33,7 @@ const (
 	MethodRun      = "run"
 	MethodProgress = "progress"
 	MethodChanges  = "changes"
+	MethodOther    = "other" // the changes of another repository
 	MethodStrays   = "strays"
 	MethodCancel   = "cancel"
 	MethodStart    = "start"

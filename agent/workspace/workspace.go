@@ -26,7 +26,7 @@ type Spec struct {
 	LSP      string            // installed language servers, each in a directory of its name; read-only inside; "" if none
 	State    string            // for use by the engine; removed by Close unless Keep is set
 	Keep     bool              // Close keeps State, with the additions in KeptUpper or KeptTree, and KeptCache
-	Others   []Other           // other repositories, read-only inside
+	Others   []Other           // other repositories
 	Name     string            // display name of the tree; "Name/a.go" finds "a.go" if there is no entry Name
 	Image    string            // container image, docker only; "" means the engine's own
 	Pull     bool              // pull a missing image
@@ -38,11 +38,12 @@ type Spec struct {
 	Limits   Limits
 }
 
-// Other is another repository in a workspace: the files of Source are, read-only, in the
-// directory Path.
+// Other is another repository in a workspace: the files of Source are in the directory
+// Path, read-only, or with Write as a copy that may be changed.
 type Other struct {
 	Name   string // "owner/name"
 	Source string
+	Write  bool
 }
 
 // OthersDir is the directory of the other repositories, below the root. Like all names that

@@ -134,6 +134,22 @@ type EventCheck struct {
 // and no webhook may bring one.
 const Dashboard = "handrail_dashboard"
 
+// Part is the name of the events that begin a session with the part of another session in
+// this repository. It is the bot's own, as [Dashboard] is.
+const Part = "handrail_part"
+
+// FromSession returns the payload of a [Part]: a task of an account for a thread.
+func FromSession(at thread.Ref, installation int64, by User, task any, when time.Time) ([]byte, error) {
+	type object map[string]any
+	return json.Marshal(object{
+		"installation": object{"id": installation},
+		"sender":       object{"id": by.ID, "login": by.Login, "type": "User"},
+		"repository":   object{"full_name": at.Repository()},
+		"issue":        object{"number": at.Number, "updated_at": when.UTC().Format(time.RFC3339)},
+		"inputs":       task,
+	})
+}
+
 // FromDashboard returns the payload of a text that an account wrote in the dashboard for a
 // thread.
 func FromDashboard(at thread.Ref, installation int64, by User, text string, when time.Time) ([]byte, error) {
@@ -160,7 +176,7 @@ func Subscribed() []string {
 // those that every App gets, those of workflow runs, and the dashboard's.
 func knownEvents() []string {
 	return append(Subscribed(), "installation", "installation_repositories", "ping",
-		"pull_request_target", "workflow_dispatch", "schedule", Dashboard)
+		"pull_request_target", "workflow_dispatch", "schedule", Dashboard, Part)
 }
 
 // ParseEvent parses a payload whose signature was verified. An event that the bot does
@@ -189,7 +205,7 @@ func ParseEvent(event string, payload []byte) (Event, error) {
 		},
 		EventTrigger: EventTrigger{Payload: raw.ClientPayload, Schedule: raw.Schedule},
 	}
-	if event == "workflow_dispatch" {
+	if event == "workflow_dispatch" || event == Part {
 		e.Payload = raw.Inputs
 	}
 	if err := raw.repository(&e); err != nil {

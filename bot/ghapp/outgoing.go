@@ -23,14 +23,14 @@ func (c *Client) outgoing(w Write) Write {
 	w.Title = g.title(w.Title)
 	whom := w.Mentions
 	if w.Kind != WriteReaction && w.Kind != WriteReview {
-		w.Body = g.post(untrusted.Post{Mentions: whom, Text: w.Body, Folds: w.Folds})
-		w.Mentions, w.Folds = nil, nil
+		w.Body = g.post(untrusted.Post{Mentions: whom, Text: w.Body, With: w.With, Folds: w.Folds})
+		w.Mentions, w.With, w.Folds = nil, nil, nil
 	}
 	if w.Pull != nil {
 		p := *w.Pull
 		p.Title = g.title(p.Title)
-		p.Body = g.post(untrusted.Post{Text: p.Body, Closes: p.Closes, Folds: p.Folds})
-		p.Closes, p.Folds = 0, nil
+		p.Body = g.post(untrusted.Post{Text: p.Body, Closes: p.Closes, With: p.With, Folds: p.Folds})
+		p.Closes, p.With, p.Folds = 0, nil, nil
 		w.Pull = &p
 	}
 	if w.Review != nil {

@@ -24,6 +24,7 @@ type PullSpec struct {
 
 	Folds  []untrusted.Fold `json:",omitempty"` // below Body
 	Closes int              `json:",omitempty"` // the issue closed by merging it; 0 if none
+	With   []string         `json:",omitempty"` // threads of other repositories that it belongs with, see [Write]
 	Was    *PullText        `json:",omitempty"` // an edit changes only the parts that still match; nil edits all
 }
 

@@ -56,6 +56,7 @@ type Write struct {
 	Body      string           `json:"body,omitempty"`
 	Folds     []untrusted.Fold `json:"folds,omitempty"`    // collapsed sections below Body
 	Mentions  []string         `json:"mentions,omitempty"` // accounts and teams ("org/team") to notify; comments and reviews only
+	With      []string         `json:"with,omitempty"`     // threads of other repositories ("owner/name#12") to link; not in reviews
 	Labels    []string         `json:"labels,omitempty"`
 	Off       []string         `json:"off,omitempty"` // labels to remove
 	Reviewers []string         `json:"reviewers,omitempty"`

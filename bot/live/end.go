@@ -24,6 +24,7 @@ func (l *Session) PullRequest() *pull.Session {
 		Config:    l.config(),
 		Client:    l.Thread.Client,
 		Number:    l.Row.Pull,
+		With:      l.Data.with(),
 		Kept:      l.Data.Pull,
 		Ensure:    l.Ensure,
 		Later:     l.Later,

@@ -5,6 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/handrail-bot/handrail/agent/session"
@@ -14,6 +17,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/pull"
 	"github.com/handrail-bot/handrail/bot/render"
 	"github.com/handrail-bot/handrail/bot/store"
+	"github.com/handrail-bot/handrail/bot/thread"
 	"github.com/handrail-bot/handrail/policy"
 )
 
@@ -47,7 +51,46 @@ type Data struct {
 	Reviewed int64 `json:"reviewed,omitempty"` // event up to which findings are posted
 
 	Pull pull.Kept `json:"pull,omitzero"`
+
+	Parts map[string]Part `json:"parts,omitempty"` // its parts in other repositories, by name in lower case
+	Whole *Whole          `json:"whole,omitempty"` // the session that this one is a part of; nil if it is none
 	Unattended
+}
+
+// Part is the progress of bringing a session's change in another repository there.
+type Part struct {
+	Name   string `json:"name"`             // "owner/name"
+	Number int    `json:"number,omitempty"` // of the issue there; 0 if there is none
+	Why    string `json:"why,omitempty"`    // reason why there is none
+	Tree   string `json:"tree,omitempty"`   // tree of the change
+	Shows  bool   `json:"shows,omitempty"`  // the change may be shown in the session's thread instead
+	Waits  string `json:"waits,omitempty"`  // tree of the change of which users were told that it waits
+	Told   bool   `json:"told,omitempty"`   // its session has begun, and users were told
+}
+
+// Whole is the thread of the session that made a part, and the number of its pull request, or 0.
+type Whole struct {
+	Thread thread.Ref `json:"thread"`
+	Pull   int        `json:"pull,omitempty"`
+}
+
+// PartIn returns the part in a repository, or the zero Part.
+func (d Data) PartIn(repository string) Part { return d.Parts[strings.ToLower(repository)] }
+
+// with returns the threads of other repositories that the session belongs with.
+func (d Data) with() (out []string) {
+	for _, name := range slices.Sorted(maps.Keys(d.Parts)) {
+		if p := d.Parts[name]; p.Number != 0 {
+			out = append(out, fmt.Sprintf("%s#%d", p.Name, p.Number))
+		}
+	}
+	if of := d.Whole; of != nil {
+		out = append(out, of.Thread.String())
+		if of.Pull != 0 && of.Pull != of.Thread.Number {
+			out = append(out, fmt.Sprintf("%s#%d", of.Thread.Repository(), of.Pull))
+		}
+	}
+	return out
 }
 
 // Unattended is the part of Data that comes from no user.
@@ -171,6 +214,16 @@ func (l *Session) SetStage(ctx context.Context, request string, s approval.Stage
 		l.Data.Reviews = map[string]approval.Stage{}
 	}
 	l.Data.Reviews[request] = s
+	return l.Save(ctx)
+}
+
+// SetPart stores the progress of a part in another repository.
+func (l *Session) SetPart(ctx context.Context, repository string, p Part) error {
+	p.Name = repository
+	if l.Data.Parts == nil {
+		l.Data.Parts = map[string]Part{}
+	}
+	l.Data.Parts[strings.ToLower(repository)] = p
 	return l.Save(ctx)
 }
 

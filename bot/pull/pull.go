@@ -54,7 +54,8 @@ type Session struct {
 	Target        string      // base branch
 	Config        policy.Config
 	Client        *ghapp.Client
-	Number        int // the session's pull request; 0 if there is none
+	Number        int      // the session's pull request; 0 if there is none
+	With          []string // threads of other repositories that it belongs with, as "owner/name#12"
 	Kept          Kept
 
 	Ensure func(context.Context, ghapp.Write) (ghapp.Ref, error)  // carries out a write exactly once
@@ -204,7 +205,9 @@ func (s *Session) reword(ctx context.Context, v *session.State, p ghapp.Pull) er
 	return err
 }
 
-func digest(p *ghapp.PullSpec) string { return ghapp.Digest(p.Title, p.Body) }
+func digest(p *ghapp.PullSpec) string {
+	return ghapp.Digest(append([]string{p.Title, p.Body}, p.With...)...)
+}
 
 // existing returns branch if it exists, and the default branch otherwise.
 func existing(ctx context.Context, c *ghapp.Client, branch string) (string, error) {

@@ -39,6 +39,7 @@ func (s *Session) spec(ctx context.Context, v *session.State, to, before string)
 		Title:  cmp.Or(titleOf(v), render.PullTitle(strings.TrimSpace(heading))),
 		Body:   render.PullBody(v, s.Requester, from),
 		Closes: from.Closes(),
+		With:   s.With,
 		Draft:  set.Draft == nil || *set.Draft,
 	}
 	words := policy.PullWords{

@@ -26,3 +26,22 @@ func OtherUnreadable(login string) string {
 func OtherWithoutRef(ref string) string {
 	return fmt.Sprintf("it has no branch and no tag %s", code(ref))
 }
+
+// Reasons why a session only reads a repository that `repositories` lets it change; each
+// completes a sentence that begins with "only for reading because".
+const (
+	OtherReadByServer  = "the server's `policy.repositories` lists it without `write: true`"
+	OtherPassed        = "its change goes on in an issue there, see above"
+	OtherArchived      = "it is archived"
+	OtherElsewhereRead = "it has another visibility than this repository"
+	OtherOfFork        = "this pull request comes from a fork"
+)
+
+// OtherUnwritable is the reason if an account may not change the repository. It is one of
+// [PartRefused], too.
+func OtherUnwritable(login string) string {
+	if login == "" {
+		return "no account asked for this session"
+	}
+	return fmt.Sprintf("%s may not push there", code(login))
+}

@@ -23,6 +23,8 @@ type other struct {
 	policy.Repository
 	client *ghapp.Client
 	about  ghapp.Repository
+	writes bool   // the session may change it
+	why    string // reason why it may not, although the repository's file says so; "" if that does not
 }
 
 // no returns the message that another repository cannot be read.
@@ -53,6 +55,9 @@ func (r *serveRunner) others(
 		list = append(list, o)
 	}
 	askers := &askers{others: list, work: w, known: map[string]bool{}}
+	if err := askers.findWritable(ctx, repo); err != nil {
+		return nil, err
+	}
 	if err := askers.check(ctx); err != nil {
 		return nil, err
 	}
@@ -76,6 +81,7 @@ func (r *serveRunner) others(
 		case err != nil:
 			return nil, err
 		}
+		at.Write, at.Why = o.writes, o.why
 		out = append(out, at)
 	}
 	if inbox := w.Inbox; inbox != nil {
@@ -135,19 +141,9 @@ func (a *askers) check(ctx context.Context) error {
 	if !slices.ContainsFunc(a.others, func(o other) bool { return o.about.Reach != ghapp.Public }) {
 		return nil
 	}
-	events, err := a.work.Log.Events(ctx, 0)
+	logins, err := a.logins(ctx)
 	if err != nil {
 		return err
-	}
-	state, err := session.Fold(events)
-	if err != nil {
-		return err
-	}
-	logins := []string{a.work.Task.Requester}
-	for _, m := range state.Timeline[min(state.Began.Moments, len(state.Timeline)):] {
-		if m, ok := m.(*session.Message); ok && m.Author != "" && m.Why == "" {
-			logins = append(logins, m.Author)
-		}
 	}
 	for _, login := range logins {
 		if a.known[login] {
@@ -161,6 +157,83 @@ func (a *askers) check(ctx context.Context) error {
 		a.known[login] = true
 	}
 	return nil
+}
+
+// findWritable marks the repositories that the session may change, and says why it may not
+// change another one that the repository's file lets it change.
+func (a *askers) findWritable(ctx context.Context, repo policy.Config) error {
+	logins, err := a.logins(ctx)
+	if err != nil {
+		return err
+	}
+	for i, o := range a.others {
+		if !repo.WantsToWrite(o.Repository) {
+			continue
+		}
+		why, err := a.readOnly(ctx, o, logins)
+		if err != nil {
+			return err
+		}
+		a.others[i].writes, a.others[i].why = why == "", why
+	}
+	return nil
+}
+
+// readOnly returns the reason why the session must not change another repository: the server's
+// file does not say so, its change has a thread there already, it is archived or has another
+// visibility, or an author may not push there.
+func (a *askers) readOnly(ctx context.Context, o other, logins []string) (string, error) {
+	here := a.work.Thread
+	same := func(name string) bool { return strings.EqualFold(name, o.Name()) }
+	switch {
+	case !o.Writes(): //control:neighbor-of-the-server
+		return render.OtherReadByServer, nil
+	case slices.ContainsFunc(a.work.Passed, same): //control:neighbor-goes-on-there
+		return render.OtherPassed, nil
+	case o.about.Archived:
+		return render.OtherArchived, nil
+	case o.about.Reach != here.Repo.Reach: //control:neighbor-as-public
+		return render.OtherElsewhereRead, nil
+	case here.Pull != nil && here.Pull.Fork:
+		return render.OtherOfFork, nil
+	}
+	for _, login := range logins {
+		if may, err := a.mayWrite(ctx, o, login); err != nil || !may {
+			return render.OtherUnwritable(login), err
+		}
+	}
+	return "", nil
+}
+
+// mayWrite reports whether an account may push to another repository.
+func (a *askers) mayWrite(ctx context.Context, o other, login string) (bool, error) {
+	if login == "" { // a schedule
+		return false, nil
+	}
+	actor, err := o.client.Actor(ctx, login)
+	id := a.work.RequesterID
+	renamed := login == a.work.Task.Requester && id != 0 && actor.ID != id
+	may := policy.MayPush(actor) && !renamed //control:neighbor-of-the-requester
+	return may, err
+}
+
+// logins returns the requester of the session, and the authors of its present request.
+func (a *askers) logins(ctx context.Context) ([]string, error) {
+	events, err := a.work.Log.Events(ctx, 0)
+	if err != nil || len(events) == 0 {
+		return []string{a.work.Task.Requester}, err
+	}
+	state, err := session.Fold(events)
+	if err != nil {
+		return nil, err
+	}
+	logins := []string{a.work.Task.Requester}
+	for _, m := range state.Timeline[min(state.Began.Moments, len(state.Timeline)):] {
+		if m, ok := m.(*session.Message); ok && m.Author != "" && m.Why == "" {
+			logins = append(logins, m.Author)
+		}
+	}
+	return logins, nil
 }
 
 func (a *askers) mayRead(ctx context.Context, o other, login string) error {

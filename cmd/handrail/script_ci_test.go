@@ -10,7 +10,7 @@ import (
 
 // ci has a job of the repository's CI end at the head of a branch.
 func (s *stage) ci(ts *testscript.TestScript, args []string) error {
-	branch, err := s.oneBranch(args[0])
+	branch, err := s.oneBranch(scriptRepository, args[0])
 	if err != nil {
 		return err
 	}

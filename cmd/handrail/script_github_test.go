@@ -104,7 +104,7 @@ func githubVerbs(t *testing.T) map[string]func(*testscript.TestScript, bool, []s
 		{"until", "NUMBER PATTERN", 2, 2, (*stage).until},
 		{"pulls", "", 0, 0, (*stage).pulls},
 		{"branch", "BRANCH", 1, 1, (*stage).branch},
-		{"file", "BRANCH PATH", 2, 2, (*stage).file},
+		{"file", "[NAME:]BRANCH PATH", 2, 2, (*stage).file},
 	}) {
 		verbs[v.name] = func(ts *testscript.TestScript, neg bool, args []string) {
 			if len(args) < v.least || len(args) > v.most {
@@ -322,7 +322,11 @@ func (s *stage) restart(ts *testscript.TestScript, args []string) error {
 	return s.start(ts)
 }
 
+// ref returns the thread of a number, or of "owner/name#number" in another repository.
 func (s *stage) ref(number string) (thread.Ref, error) {
+	if strings.Contains(number, "#") {
+		return thread.Parse(number)
+	}
 	return thread.Parse(scriptRepository + "#" + number)
 }
 
@@ -380,7 +384,7 @@ func (s *stage) close(_ *testscript.TestScript, args []string) error {
 }
 
 func (s *stage) push(ts *testscript.TestScript, args []string) error {
-	branch, err := s.oneBranch(args[1])
+	branch, err := s.oneBranch(scriptRepository, args[1])
 	if err != nil {
 		branch = args[1] // a new one
 	}
@@ -404,8 +408,8 @@ func (s *stage) history(_ *testscript.TestScript, args []string) error {
 }
 
 // oneBranch is the one branch that matches a pattern.
-func (s *stage) oneBranch(pattern string) (string, error) {
-	all := slices.Sorted(maps.Keys(s.gh.Branches(scriptRepository)))
+func (s *stage) oneBranch(repository, pattern string) (string, error) {
+	all := slices.Sorted(maps.Keys(s.gh.Branches(repository)))
 	found := slices.DeleteFunc(slices.Clone(all), func(b string) bool {
 		ok, err := path.Match(s.names.real(pattern), b)
 		return err != nil || !ok
@@ -438,7 +442,7 @@ func (s *stage) raw(number string) (string, error) {
 	if t.Ref.Number == 0 {
 		return "", fmt.Errorf("there is no #%s", number)
 	}
-	return page(t, s.gh.Checks(scriptRepository)), nil
+	return page(t, s.gh.Checks(at.Repository())), nil
 }
 
 func (s *stage) until(ts *testscript.TestScript, args []string) error {
@@ -474,7 +478,7 @@ func (s *stage) pulls(ts *testscript.TestScript, _ []string) error {
 }
 
 func (s *stage) branch(ts *testscript.TestScript, args []string) error {
-	name, err := s.oneBranch(args[0])
+	name, err := s.oneBranch(scriptRepository, args[0])
 	if err != nil {
 		return err
 	}
@@ -487,11 +491,15 @@ func (s *stage) branch(ts *testscript.TestScript, args []string) error {
 }
 
 func (s *stage) file(ts *testscript.TestScript, args []string) error {
-	name, err := s.oneBranch(args[0])
+	repository, pattern, there := strings.Cut(args[0], ":")
+	if !there {
+		repository, pattern = scriptRepository, args[0]
+	}
+	name, err := s.oneBranch(repository, pattern)
 	if err != nil {
 		return err
 	}
-	text, err := s.gh.File(scriptRepository, name, args[1])
+	text, err := s.gh.File(repository, name, args[1])
 	fmt.Fprint(ts.Stdout(), text)
 	return err
 }

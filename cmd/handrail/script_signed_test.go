@@ -29,7 +29,7 @@ var signing = []scriptVerb{
 
 // head gives the commit at the end of a branch its short name.
 func (s *stage) head(ts *testscript.TestScript, args []string) error {
-	name, err := s.oneBranch(args[0])
+	name, err := s.oneBranch(scriptRepository, args[0])
 	fmt.Fprintln(ts.Stdout(), s.names.stable(s.gh.Branch(scriptRepository, name)))
 	return err
 }
@@ -92,7 +92,7 @@ func gpgKey(ts *testscript.TestScript, neg bool, args []string) {
 // signatures prints what git, with gpg and ssh-keygen, says of the commits of a
 // branch.
 func (s *stage) signatures(ts *testscript.TestScript, args []string) error {
-	name, err := s.oneBranch(args[0])
+	name, err := s.oneBranch(scriptRepository, args[0])
 	if err != nil {
 		return err
 	}

@@ -23,6 +23,7 @@ type toolhostCmd struct {
 	Cache   string        `help:"Upper layer of the overlay at the caches."`
 	Git     string        `help:"Directory with the past of the base, read-only."`
 	LSP     string        `name:"lsp" help:"Directory of installed language servers, read-only."`
+	Write   []string      `help:"Other repository that may be changed."`
 	Init    bool          `help:"The process is alone in its namespace: reap orphans."`
 	Command time.Duration `help:"Longest run of one command."`
 	Disk    int64         `help:"Bytes that may be added on the disk."`
@@ -59,6 +60,7 @@ func (c *toolhostCmd) Run(ctx context.Context, w *console) error {
 		Cache:  c.Cache,
 		Git:    c.Git,
 		LSP:    c.LSP,
+		Writes: c.Write,
 		Init:   c.Init,
 		Hold:   c.Hold,
 		Env:    os.Environ(),

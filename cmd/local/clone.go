@@ -70,11 +70,20 @@ func (c Clone) Image(ctx context.Context, at live.Thread, in policy.Config) (out
 
 // Diff implements [bot.Clone].
 func (c Clone) Diff(ctx context.Context, at live.Thread, from, to string) (string, error) {
+	return c.diff(ctx, at, from, to, render.MaxDiff)
+}
+
+// Patch implements [bot.Clone].
+func (c Clone) Patch(ctx context.Context, at live.Thread, from, to string) (string, error) {
+	return c.diff(ctx, at, from, to, 0)
+}
+
+func (c Clone) diff(ctx context.Context, at live.Thread, from, to string, limit int) (string, error) {
 	m, err := c.Mirror(ctx, at)
 	if err != nil {
 		return "", err
 	}
-	text, _, err := m.Diff(ctx, from, to, gitops.DiffOptions{Binary: true, MaxBytes: render.MaxDiff})
+	text, _, err := m.Diff(ctx, from, to, gitops.DiffOptions{Binary: true, MaxBytes: limit})
 	return text, err
 }
 

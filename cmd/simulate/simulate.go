@@ -130,6 +130,12 @@ func (r *Result) others(in Input) {
 	}
 	for _, o := range rules.Repositories {
 		r.because("repositories", "the session reads %s, if it is no less public, the App is installed on it, and its requester may read it", o)
+		switch wants := in.Repository.WantsToWrite(o); {
+		case o.Writes():
+			r.because("repositories", "it changes %s, if its requester may push there, and both have the same visibility", o)
+		case wants:
+			r.because("repositories", "it does not change %s: the server's policy.repositories lists it without write: true", o)
+		}
 	}
 }
 

@@ -11,11 +11,13 @@ import (
 )
 
 // Words describes a type that is written as one word: a pattern or the list of values, a
-// description, and whether a non-negative integer is also allowed.
+// description, and whether a non-negative integer is also allowed. Switch is the key of a
+// switch beside the word, which is the name then; "" if there is none.
 type Words struct {
 	Pattern, Means string
 	OneOf          []string
 	Number         bool
+	Switch         string
 }
 
 // Schema returns the JSON schema of a configuration, derived from its struct. It covers
@@ -32,6 +34,19 @@ func Schema(of any, title, about string, words map[reflect.Type]Words) ([]byte, 
 		switch {
 		case !ok:
 			return nil
+		case w.Switch != "":
+			word, keys := &jsonschema.Schema{Type: "string", Pattern: w.Pattern}, jsonschema.NewProperties()
+			keys.Set("name", word)
+			keys.Set(w.Switch, &jsonschema.Schema{Type: "boolean"})
+			return &jsonschema.Schema{
+				OneOf: []*jsonschema.Schema{word, {
+					Type:                 "object",
+					Properties:           keys,
+					Required:             []string{"name"},
+					AdditionalProperties: jsonschema.FalseSchema,
+				}},
+				Description: w.Means,
+			}
 		case w.Number:
 			return &jsonschema.Schema{
 				OneOf:       []*jsonschema.Schema{{Type: "string", Pattern: w.Pattern}, {Type: "integer", Minimum: "0"}},

@@ -184,3 +184,18 @@ func TestNoRunnerCommands(t *testing.T) {
 		}
 	}
 }
+
+// TestPostedThreads: only the bot itself links threads of other repositories, by their names.
+func TestPostedThreads(t *testing.T) {
+	o := OutputOptions{Repo: "me/mine", Home: "https://github.com/me/mine"}
+	got := o.Post(Post{Text: "Done, as in team/lib#1.", Closes: 7, With: []string{
+		"team/lib#12", "@kim#2", "team/lib#0", "team/lib", "team/app#2 closes #3", "a/b#1\n@kim", "team/app#3",
+	}})
+	text, ok := strings.CutSuffix(got, "\n\nFixes #7\n\nBelongs with team/lib#12, team/app#3.")
+	if !ok || strings.Contains(text, " team/lib#1.") {
+		t.Errorf("it is posted as %q", got)
+	}
+	if got := o.Post(Post{Text: "Done.", With: []string{"@kim"}}); got != "Done." {
+		t.Errorf("without a thread it is %q", got)
+	}
+}

@@ -18,11 +18,13 @@ const (
 )
 
 // Post is a text for GitHub with additions that only the bot itself may make, never the
-// text of a model: mentions, closing an issue, and HTML.
+// text of a model: mentions, closing an issue, links to threads of other repositories, and
+// HTML.
 type Post struct {
 	Mentions []string // accounts and teams ("org/team") to notify
 	Text     string
-	Closes   int // the issue to close; 0 means none
+	Closes   int      // the issue to close; 0 means none
+	With     []string // threads ("owner/name#12") that it belongs with; GitHub links both
 	Folds    []Fold
 }
 
@@ -39,6 +41,7 @@ func (o OutputOptions) Post(p Post) string {
 	if p.Closes > 0 {
 		fmt.Fprintf(&end, "\n\nFixes #%d", p.Closes)
 	}
+	end.WriteString(belongs(p.With))
 	const tail = "\n\n</details>"
 	var heads []string
 	whom := mentions(p.Mentions) //control:mentions-behind-the-gate
@@ -79,6 +82,20 @@ func mentions(list []string) string {
 		return ""
 	}
 	return strings.Join(out, " ") + "\n\n"
+}
+
+var threadName = pattern.Lazy(`^[A-Za-z0-9][A-Za-z0-9-]{0,63}/[A-Za-z0-9._-]{1,100}#[1-9][0-9]{0,9}$`)
+
+// belongs returns the line that links threads of other repositories. Invalid names are left
+// out.
+func belongs(list []string) string {
+	list = slices.DeleteFunc(slices.Clone(list), func(name string) bool {
+		return !threadName().MatchString(name) //control:thread-names
+	})
+	if len(list) == 0 {
+		return ""
+	}
+	return "\n\nBelongs with " + strings.Join(list, ", ") + "."
 }
 
 const cutNote = "\n\n… (cut here: the rest is longer than a comment)\n"

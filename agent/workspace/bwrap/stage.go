@@ -244,6 +244,10 @@ func (s stage) sandbox(at string) []string {
 		"--bind", at+"/tree", "/workspace", "--bind", at+s.cache(), workspace.CacheInside,
 		"--ro-bind", at+"/handrail", "/handrail/handrail")
 	for i, o := range s.spec.Others {
+		if o.Write {
+			a = append(a, "--bind", other(at, i), "/workspace/"+o.Path())
+			continue
+		}
 		a = append(a, "--ro-bind", other(at, i), "/workspace/"+o.Path()) //control:other-repository-read-only
 	}
 	shown, hidden := s.visibleToolchains(), s.engine.cfg.Shows.Hidden

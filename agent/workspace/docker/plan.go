@@ -137,7 +137,11 @@ func (p plan) mounts() []mount.Mount {
 	default:
 		ms = append(ms, bind(l.Base, "/handrail/base", true))
 	}
-	for _, o := range p.spec.Others {
+	for i, o := range p.spec.Others {
+		if o.Write {
+			ms = append(ms, bind(p.spec.OtherSources()[i], "/workspace/"+o.Path(), false))
+			continue
+		}
 		ms = append(ms, bind(o.Source, "/workspace/"+o.Path(), true)) //control:other-repository-read-only-in-docker
 	}
 	if l.Upper == "" {

@@ -34,6 +34,7 @@ type Config struct {
 	Cache  string           // upper layer of the overlay at [workspace.CacheInside]; "" if there is none
 	Git    string           // path inside of [workspace.Spec.Git]; "" if none
 	LSP    string           // installed language servers, see [workspace.Spec]; "" if none
+	Writes []string         // names of the other repositories that may be changed
 	Env    []string         // complete environment of commands, KEY=value
 	Dirs   []string         // other directories on the server's disk that count; found automatically with Init
 	Init   bool             // the process owns its PID namespace: reap and kill orphans
@@ -70,7 +71,10 @@ type host struct {
 	servers servers
 	pages   pages
 	way     wayOut
-	watch   *watch.Watch // set before base is known
+	watch   *watch.Watch     // set before base is known
+	others  map[string]*host // those that may be changed, by name; they serve nothing
+	of      *host            // of another repository: the workspace, and the directory in it
+	within  string
 	past    gitdir.Maker // guarded by the shell's queue
 	wasFull []string     // paths of full places; guarded likewise
 
@@ -110,8 +114,10 @@ func Serve(ctx context.Context, conn io.ReadWriteCloser, cfg Config) error {
 	ready := make(chan struct{})
 	h.conn = workspace.NewConn(ctx, conn, starting{h, ready}, h.log)
 	close(ready)
+	defer h.closeOthers()
 	h.work.Go(func() {
 		h.watch = watch.New(ctx, h.watchConfig())
+		h.scanOthers(ctx)
 		h.base.scan(ctx, h)
 		h.watch.Run(ctx)
 	})
@@ -170,6 +176,9 @@ func newHost(cfg Config) (*host, error) {
 		return nil, errors.Join(err, root.Close())
 	}
 	h.base.tree = root
+	if err := h.openOthers(); err != nil {
+		return nil, errors.Join(err, root.Close())
+	}
 	h.past = gitdir.Maker{Root: root, Past: cfg.Git}
 	h.shell = newShell(h)
 	h.progs.running = map[uint64]*program{}
@@ -303,6 +312,10 @@ func (h *host) do(ctx context.Context, req *jsonrpc2.Request) (any, error) {
 		})
 	case workspace.MethodChanges:
 		return h.changes(ctx)
+	case workspace.MethodOther:
+		return with(req, func(p workspace.PathParams) ([]workspace.WireChange, error) {
+			return h.otherChanges(ctx, string(p.Path))
+		})
 	case workspace.MethodStrays:
 		h.strayed.Lock()
 		defer h.strayed.Unlock()

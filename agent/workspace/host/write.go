@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path"
-	"strings"
 	"syscall"
 
 	"github.com/handrail-bot/handrail/agent/workspace"
@@ -69,6 +68,11 @@ func (h *host) write(ctx context.Context, p string, data []byte) error {
 // wroteFile reports whether write has written a file, and whether it made it. A command
 // may have moved the file since.
 func (h *host) wroteFile(n *node) (wrote, made bool) {
+	if h.of != nil {
+		there := *n
+		there.path = path.Join(h.within, n.path)
+		return h.of.wroteFile(&there)
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if made, wrote = h.wrote[n.path]; !wrote {
@@ -111,7 +115,7 @@ func (h *host) target(rel string) (string, error) {
 		if h.agent.match(rel, false) {
 			return "", fmt.Errorf("write %s: %w", rel, workspace.ErrIgnored)
 		}
-		if isOther(rel) {
+		if h.isOther(rel) {
 			return "", fmt.Errorf("write %s: %w", rel, workspace.ErrOther)
 		}
 		link, err := h.root.Readlink(rel)
@@ -126,11 +130,6 @@ func (h *host) target(rel string) (string, error) {
 		}
 	}
 	return "", fmt.Errorf("write %s: too many symlinks: %w", rel, workspace.ErrNotFile)
-}
-
-// isOther reports whether a path without symlinks belongs to another repository.
-func isOther(rel string) bool {
-	return rel == workspace.OthersDir || strings.HasPrefix(rel, workspace.OthersDir+"/") //control:other-repository-by-a-link
 }
 
 // realDir returns the path of a directory without symlinks, as far as it exists.
@@ -172,7 +171,7 @@ func (h *host) remove(ctx context.Context, p string) error {
 	if at := path.Join(dir, path.Base(rel)); h.agent.match(at, false) || h.agent.match(rel, false) {
 		return fmt.Errorf("remove %s: %w", rel, workspace.ErrIgnored)
 	}
-	if isOther(path.Join(dir, path.Base(rel))) {
+	if h.isOther(path.Join(dir, path.Base(rel))) {
 		return fmt.Errorf("remove %s: %w", rel, workspace.ErrOther)
 	}
 	if err := h.root.Remove(rel); err != nil {

@@ -116,7 +116,7 @@ func (e *Engine) prepare(ctx context.Context, spec workspace.Spec) (host.Config,
 	}
 	own["HOME"], own["TMPDIR"] = home, filepath.Join(spec.State, "tmp")
 	return host.Config{
-		Root: tree, Name: spec.Name, Base: spec.Source, Git: spec.Git, LSP: spec.LSP, Dirs: []string{spec.State, "/dev/shm"}, Env: workspace.Environ(own, spec.Env),
+		Root: tree, Name: spec.Name, Base: spec.Source, Git: spec.Git, LSP: spec.LSP, Writes: spec.Writable(), Dirs: []string{spec.State, "/dev/shm"}, Env: workspace.Environ(own, spec.Env),
 		Limits: spec.Limits.WithDefaults(), Log: e.cfg.Log,
 	}, nil
 }

@@ -2,6 +2,7 @@ package workspacetest
 
 import (
 	"errors"
+	"io"
 	"os"
 	"slices"
 	"strings"
@@ -13,6 +14,7 @@ import (
 // others checks that another repository can be read, searched if asked for, and not
 // changed, and that nothing of it is a change of the workspace.
 func others(t *testing.T, s Subject) {
+	t.Run("writable", func(t *testing.T) { writableOthers(t, s) })
 	source, lib := t.TempDir(), t.TempDir()
 	Tree{"a.txt": "needle of our own\n", ".agentignore": "*.secret\n"}.write(t, source)
 	Tree{"src/lib.txt": "needle of the other\n", "go.mod": "module lib\n", "run.sh": "echo ran\n"}.write(t, lib)
@@ -75,5 +77,73 @@ func others(t *testing.T, s Subject) {
 	text, err := os.ReadFile(lib + "/src/lib.txt")
 	if err != nil || string(text) != "needle of the other\n" {
 		t.Errorf("the files for all sessions were changed: %q, %v", text, err)
+	}
+}
+
+// writableOthers checks that another repository can be changed in the workspace alone, that its
+// changes are listed apart, and that those beside it stay as they are.
+func writableOthers(t *testing.T, s Subject) {
+	source, lib, kept := t.TempDir(), t.TempDir(), t.TempDir()
+	Tree{"a.txt": "own\n"}.write(t, source)
+	Tree{"src/lib.txt": "lib\n", "gone.txt": "gone\n", ".gitignore": "*.o\n"}.write(t, lib)
+	Tree{"kept.txt": "kept\n"}.write(t, kept)
+	for _, dir := range []string{source, lib, kept} {
+		if err := errors.Join(os.Chmod(dir, 0o755), workspace.Give(t.Context(), dir)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx := t.Context()
+	there := workspace.Other{Name: "team/lib", Source: lib, Write: true}
+	beside := workspace.Other{Name: "team/kept", Source: kept}
+	ws := OpenSpec(t, s, workspace.Spec{Source: source, Others: []workspace.Other{beside, there}})
+	at := there.Path()
+	if changes, err := ws.OtherChanges(ctx, there.Name); err != nil || len(changes) > 0 {
+		t.Errorf("before any change: %+v, %v", changes, err)
+	}
+	mustRun(t, ws, "cd "+at+" && echo more >>src/lib.txt && rm gone.txt && echo x >lib.o && "+
+		"ln -s ../../team/kept/kept.txt link && ln -s / root && mkdir -p .git/hooks .GIT && echo x >.git/hooks/post-commit && echo x >.GIT/config")
+	if err := ws.Write(ctx, at+"/new/file.txt", []byte("new\n")); err != nil {
+		t.Error(err)
+	}
+	for name, want := range map[string]error{
+		at + "/link": workspace.ErrOther, beside.Path() + "/kept.txt": workspace.ErrOther, beside.Path() + "/new": workspace.ErrOther,
+		at: workspace.ErrOther, at + "/../x": workspace.ErrOther, workspace.OthersDir + "/Team/Lib/x": workspace.ErrOther,
+	} {
+		if err := ws.Write(ctx, name, []byte("x")); !errors.Is(err, want) {
+			t.Errorf("write %s: %v, want %v", name, err, want)
+		}
+	}
+	if err := ws.Write(ctx, at+"/root/tmp/x", []byte("x")); err == nil {
+		t.Error("a link out of the workspace was followed")
+	}
+	changes, err := ws.OtherChanges(ctx, there.Name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, c := range changes {
+		got = append(got, string(c.Kind)+" "+c.Path)
+	}
+	want := []string{
+		"create .GIT/config", "delete gone.txt", "create link", "create new/file.txt", "create root", "modify src/lib.txt",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("the changes are %q, want %q", got, want)
+	}
+	if r, err := ws.Content(ctx, at+"/new/file.txt"); err != nil {
+		t.Error(err)
+	} else if data, err := io.ReadAll(r); err != nil || string(data) != "new\n" {
+		t.Errorf("the content is %q, %v", data, err)
+	}
+	if _, err := ws.OtherChanges(ctx, beside.Name); err == nil {
+		t.Error("one that is only read has changes")
+	}
+	if changes, err := ws.Changes(ctx); err != nil || len(changes) > 0 {
+		t.Errorf("the other repository is a change: %+v, %v", changes, err)
+	}
+	for file, want := range map[string]string{lib + "/src/lib.txt": "lib\n", lib + "/gone.txt": "gone\n", kept + "/kept.txt": "kept\n"} {
+		if text, err := os.ReadFile(file); err != nil || string(text) != want {
+			t.Errorf("the files for all sessions were changed: %q, %v", text, err)
+		}
 	}
 }

@@ -47,6 +47,7 @@ func toolhost(ctx context.Context, args, environ []string) error {
 	set.StringVar(&cfg.Cache, "cache", "", "")
 	set.StringVar(&cfg.LSP, "lsp", "", "")
 	set.StringVar(&cfg.Git, "git", "", "")
+	set.Func("write", "", func(name string) error { cfg.Writes = append(cfg.Writes, name); return nil })
 	set.BoolVar(&cfg.Init, "init", false, "")
 	set.BoolVar(&cfg.Hold, "hold", false, "")
 	set.DurationVar(&limits.Command, "command", 0, "")
