@@ -65,7 +65,8 @@ type Client struct {
 	docs    map[string]*document
 	pushed  map[string]pushed
 	busy    map[string]bool // tokens of work in progress
-	worked  bool            // some work has ended
+	ended   time.Time       // of the last work; the zero value means none has ended
+	pause   time.Duration   // see [pause]
 	pulls   bool            // diagnostics are asked for
 	changed chan struct{}   // closed and replaced at each message of the server, and each change
 	began   time.Time
@@ -110,6 +111,7 @@ func Start(ctx context.Context, conn io.ReadWriteCloser, cfg Config) (*Client, e
 		pushed:  map[string]pushed{},
 		busy:    map[string]bool{},
 		changed: make(chan struct{}),
+		pause:   pause,
 	}
 	ready := make(chan struct{})
 	c.rpc = jsonrpc2.NewConn(context.WithoutCancel(ctx), &frames{conn: conn, in: bufio.NewReaderSize(conn, 64<<10)},
@@ -344,7 +346,7 @@ func (c *Client) progress(params json.RawMessage) {
 		c.busy[string(p.Token)] = true
 	case p.Value.Kind == "end":
 		delete(c.busy, string(p.Token))
-		c.worked = true
+		c.ended = time.Now()
 	}
 	c.wake()
 }
@@ -358,8 +360,12 @@ func (c *Client) wake() {
 // grace is the time in which a server announces its first work.
 const grace = 700 * time.Millisecond
 
-// Ready waits until the server has ended the work that it announced. It returns false if the
-// time is up before.
+// pause is the time in which a server that has ended some work begins its next: rust-analyzer
+// fetches, builds and indexes one after the other, and finds nothing in between.
+const pause = 300 * time.Millisecond
+
+// Ready waits until the server has ended the work that it announced, and begun no other. It
+// returns false if the time is up before.
 func (c *Client) Ready(ctx context.Context, within time.Duration) bool {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
@@ -367,8 +373,8 @@ func (c *Client) Ready(ctx context.Context, within time.Duration) bool {
 		c.mu.Lock()
 		idle, changed := len(c.busy) == 0, c.changed
 		left := grace - time.Since(c.began)
-		if c.worked {
-			left = 0
+		if !c.ended.IsZero() {
+			left = c.pause - time.Since(c.ended) //control:work-in-stages
 		}
 		c.mu.Unlock()
 		if idle && left <= 0 {

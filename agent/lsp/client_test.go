@@ -313,6 +313,11 @@ func TestReady(t *testing.T) {
 	if !b.Ready(t.Context(), patience) {
 		t.Error("a server that has ended its work is not ready")
 	}
+	usual := b.SetPause(time.Hour)
+	if b.Ready(t.Context(), time.Millisecond) {
+		t.Error("a server is ready that may begin its next work")
+	}
+	b.SetPause(usual)
 	if got := b.find(lsp.References, "a.x", 0, 5); got != "a.x:1 a.x:2 b.x:2" {
 		t.Errorf("references are %q", got)
 	}

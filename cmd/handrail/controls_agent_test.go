@@ -328,6 +328,7 @@ var controlsOfAgent = []control{
 	{"commands-are-told", "drop", "./agent/workspace/host", "TestCommandsAreTold"},
 	{"made-again", "value !had", "./agent/workspace/host", "TestCommandsAreTold"},
 	{"first-answer-waits", "false", "./agent/workspace/host", "TestCodeAnswers"},
+	{"work-in-stages", "value 0", "./agent/lsp", "TestReady"},
 	{"asked-once-more", "false", "./agent/workspace/host", "TestIncompleteAnswers"},
 	{"incomplete-is-told", "value nil", "./agent/workspace/host", "TestIncompleteAnswers"},
 	{"base-of-all-files", "skip", "./agent/workspace/host", "TestProblemsInTheBase"},

@@ -212,7 +212,7 @@ bot.TestDeadlySession: deadly-session begun-is-no-progress
 host.TestProblemsOfTheBase: base-of-no-other-file known-is-of-the-base known-names
 lsp.TestFreshness: lists-in-order fresh-diagnostics fresh-of-all-files fresh-answer disk-is-read-again
     problem-in-the-text only-fresh-is-shown only-fresh-is-told
-host.TestIncompleteAnswers: comments-are-no-uses first-answer-waits asked-once-more limit-is-told
+host.TestIncompleteAnswers: comments-are-no-uses first-answer-waits work-in-stages asked-once-more limit-is-told
     limit-of-outlines-is-told incomplete-is-told incomplete-is-said
 run_killed: killed-run-is-swept empty-groups-go
 gitops.TestAlternates: alternates-once lists-while-writing packs-of-others own-writes
