@@ -183,6 +183,20 @@ func (r *request) follow(ctx context.Context) error {
 // sessionID returns the id of the session that a text begins.
 func sessionID(thread, text string) string { return "s" + ghapp.Digest(thread, text)[:12] }
 
+// branch returns the branch of a new session. With free it is one that does not exist.
+func (r *request) branch(ctx context.Context, cfg policy.Config, row *store.Session, free bool) (string, error) {
+	name, err := policy.Branch(cfg.Branch, policy.BranchValues{
+		Number:  r.w.at.Ref.Number,
+		Title:   cmp.Or(r.msg.ev.Title, r.commandText()),
+		Session: row.ID,
+		Mode:    row.Mode,
+	})
+	if err == nil && free {
+		name, err = pull.FreeBranch(ctx, r.w.at.Client, name)
+	}
+	return name, err
+}
+
 // open starts a new session in the thread. before describes the previous session if its
 // work is merged or closed; it may be nil.
 func (r *request) open(ctx context.Context, before *session.Item) error {
@@ -255,19 +269,7 @@ func (r *request) open(ctx context.Context, before *session.Item) error {
 		Branch: task.Branch, Base: task.Base, State: session.PhaseQueued, Data: data,
 	}
 	if task.Branch == "" {
-		row.Branch, err = policy.Branch(
-			cfg.Branch,
-			policy.BranchValues{
-				Number:  w.at.Ref.Number,
-				Title:   cmp.Or(s.ev.Title, r.commandText()),
-				Session: id,
-				Mode:    with.Mode,
-			},
-		)
-		if err == nil && before != nil {
-			row.Branch, err = pull.FreeBranch(ctx, w.at.Client, row.Branch)
-		}
-		if err != nil {
+		if row.Branch, err = r.branch(ctx, cfg, row, before != nil); err != nil {
 			return err
 		}
 		task.Branch = row.Branch

@@ -68,6 +68,9 @@ func guesses(data []byte) []Encoding {
 	return []Encoding{latin}
 }
 
+// minWide is the minimum size in bytes of a text that is taken for UTF-16 by its zero bytes.
+const minWide = 8
+
 // wide returns the byte order of a text in UTF-16 without a mark of it: half of its characters
 // are ASCII, so that the zero bytes are on one side, and all can be shown.
 func wide(data []byte) []Encoding {
@@ -83,7 +86,7 @@ func wide(data []byte) []Encoding {
 	}
 	text, err := e.enc.NewDecoder().Bytes(data)
 	odd := func(r rune) bool { return r < ' ' && !strings.ContainsRune("\t\n\r\f", r) || r == utf8.RuneError }
-	if err != nil || min(zeros[0], zeros[1]) > 0 || 4*max(zeros[0], zeros[1]) < len(data) ||
+	if err != nil || len(data) < minWide || min(zeros[0], zeros[1]) > 0 || 4*max(zeros[0], zeros[1]) < len(data) ||
 		bytes.IndexFunc(text, odd) >= 0 {
 		return nil
 	}

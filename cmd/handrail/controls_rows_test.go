@@ -215,6 +215,7 @@ lsp.TestFreshness: lists-in-order fresh-diagnostics fresh-of-all-files fresh-ans
 host.TestIncompleteAnswers: comments-are-no-uses first-answer-waits work-in-stages asked-once-more limit-is-told
     limit-of-outlines-is-told incomplete-is-told incomplete-is-said
 run_killed: killed-run-is-swept empty-groups-go
+gitops.TestUndoAndRedo: kept-files kept-checkpoints redo-counts-steps undo-of-a-file nothing-is-not-done
 gitops.TestAlternates: alternates-once lists-while-writing packs-of-others own-writes
 agent.TestFormsThatModelsSend: text-after-two forms-by-mode forms-no-example forms-in-text form-is-shown
     meant-tool all-thinking

@@ -131,9 +131,15 @@ func rsync(c *command) string {
 	return copyFiles(c)
 }
 
+// packsHome rates the copy of a home, or of a hidden directory in it: the settings of a
+// program, often with its credentials.
 func packsHome(c *command, from list) {
 	for _, a := range from {
 		for _, p := range c.places(a) {
+			dir, name := path.Split(p)
+			if name != ".cache" && strings.HasPrefix(name, ".") {
+				p = path.Clean(dir)
+			}
 			if p == "/" || p == "~" || under(p, "/root", "/etc", "/home", "/Users") && strings.Count(p, "/") == 1 ||
 				oneOf(path.Dir(p), "/home", "/Users") {
 				c.hit("secret-packed")

@@ -205,6 +205,10 @@ func TestForms(t *testing.T) {
 		"echo x > .vscode/tasks.json":                         High,
 		"psql -c 'drop table a'":                              High,
 		"psql -h db.example.com -c 'drop table a'":            Critical,
+		"cp -r ~/.config /tmp/c":                              High, // the settings of programs, with their credentials
+		"tar cf a.tar -C ~ .config":                           High,
+		"tar czf a.tgz ~/.cache":                              None,
+		"cp -r ./.github /tmp/x":                              None,
 		"echo bHM= | base64 -d | sh":                          Critical, // decoded, and run
 		"echo bHM= | base64 -d":                               None,
 	} {
