@@ -2,6 +2,8 @@ package ghcheck
 
 import (
 	"context"
+	"crypto/rand"
+	"crypto/rsa"
 	"encoding/json"
 	"errors"
 	"io"
@@ -105,11 +107,15 @@ func TestAppToken(t *testing.T) {
 		})
 	}
 	t.Run("another key", func(t *testing.T) {
-		other, err := New(ghtest.Config{Dir: t.TempDir()})
+		key, err := rsa.GenerateKey(rand.Reader, 1024)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := client(t, s, appJWT(t, other, goodClaims(s))).Apps.Get(context.Background(), ""); status(err) != 401 {
+		forged, err := jwt.NewWithClaims(jwt.SigningMethodRS256, goodClaims(s)).SignedString(key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := client(t, s, forged).Apps.Get(context.Background(), ""); status(err) != 401 {
 			t.Errorf("err = %v", err)
 		}
 	})
