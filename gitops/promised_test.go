@@ -276,9 +276,9 @@ func TestInterruptedPrefetch(t *testing.T) {
 	git(t, bare, "config", "uploadpack.allowFilter", "true")
 	net := &cut{}
 	m := must(newStore(t, func(c *Config) { c.Partial, c.HTTP = true, net }).Mirror(t.Context(), url))(t)
-	net.after = []int64{0, 7, 100, 3000}
 	store := must(OpenBases(BasesConfig{Dir: t.TempDir()}))(t)
-	for range len(net.after) {
+	for _, n := range []int64{0, 7, 100, 3000} {
+		net.after = []int64{n, n, n} // it is asked for three times
 		if b, err := store.Take(t.Context(), m, BaseWant{Commit: "main"}); !errors.Is(err, ErrUnavailable) {
 			t.Fatalf("a base from half an answer: %v %v", b, err)
 		}
