@@ -327,7 +327,7 @@ func (f *finisher) unchanged(ctx context.Context, said string) (*session.Outcome
 	return out, nil
 }
 
-// wanted tells the model what to do in place of an end without a change. What was not allowed is not wanted.
+// wanted tells the model what to do in place of an end without a change, but never a denied one.
 func (k *claims) wanted() string {
 	if k.denied == "" {
 		return "Make the change with the tools now. " +

@@ -27,7 +27,7 @@ type callRunner struct {
 	now      func() time.Time
 
 	opened bool              // gone is known
-	gone   []session.LeftOut // what went with an earlier workspace
+	gone   []session.LeftOut // lost with an earlier workspace
 }
 
 // finish runs the first call of the last answer that has no result yet, or stops if the

@@ -374,7 +374,7 @@ func SettledAs(r session.Resolved) string {
 	return fmt.Sprintf("`%s`: %s.", r.ID, strings.ToLower(answers[r.Verdict]))
 }
 
-// SettledBy is [SettledAs] for readers who did not answer themselves.
+// SettledBy is [SettledAs] for other readers than the approver.
 func SettledBy(r session.Resolved) string {
 	if r.By == "" {
 		return SettledAs(r)
