@@ -38,7 +38,7 @@ func (w *worker) passOn(ctx context.Context, l *live.Session) error {
 	var parts []*part
 	for _, n := range l.State.Neighbors {
 		p := l.Data.PartIn(n.Repository)
-		if len(n.Files) > 0 && !(p.Told && (p.Number != 0 || p.Tree == n.Tree)) {
+		if len(n.Files) > 0 && (!p.Told || p.Number == 0 && p.Tree != n.Tree) {
 			parts = append(parts, &part{Neighbor: n, kept: p})
 		}
 	}
