@@ -201,7 +201,7 @@ var controls = slices.Concat(controlsOfAgent, controlsOfBot, controlsOfReview, c
 	{"other-repository-bound", "drop", "./agent/work", "TestOthersAreBound"},
 	{"other-repository-read-only", `value append(a, "--bind", other(at, i), "/workspace/"+o.Path())`, "./agent/workspace/bwrap", "TestConformance/overlay/others"},
 	{"other-repository-read-only-in-docker", `value append(ms, bind(o.Source, "/workspace/"+o.Path(), false))`, "./agent/workspace/docker", "TestConformance/overlay/others"},
-	{"other-repository-by-a-link", "false", "./agent/workspace/local", "TestConformance/others"},
+	{"other-repository-by-a-link", "true", "./agent/workspace/local", "TestConformance/others"},
 	{"other-repository-copied", "value root.Chmod(name, info.Mode().Perm())", "./agent/workspace/local", "TestConformance/others"},
 	{"other-repository-apart", "value into, err", "./agent/workspace/local", "TestConformance/others"},
 	{"neighbor-of-the-operator", "false", "./policy", "TestWritableRepositories"},

