@@ -211,7 +211,7 @@ var controls = slices.Concat(controlsOfAgent, controlsOfBot, controlsOfReview, c
 	{"neighbor-goes-on-there", "false", "./cmd/handrail", "TestScripts/serve_two_repositories_write"},
 	{"neighbor-of-the-requester", "value !renamed", "./cmd/handrail", "TestScripts/serve_two_repositories_refused"},
 	{"neighbor-of-a-mode", "false", "./agent/work", "TestNeighbor$"},
-	{"part-installed", "value theirs == 0", "./bot", "TestPartGoesToItsRepository"},
+	{"part-installed", "value theirs == 0 || own == 0", "./bot", "TestPartGoesToItsRepository"},
 	{"part-served", "false", "./bot", "TestPartGoesToItsRepository"},
 	{"part-as-public", "false", "./bot", "TestPartGoesToItsRepository"},
 	{"part-of-the-authors", "false", "./bot", "TestPartGoesToItsRepository"},
