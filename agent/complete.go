@@ -322,7 +322,7 @@ func (f *finisher) unchanged(ctx context.Context, said string) (*session.Outcome
 	case why != "":
 		out.Reason = "No file was changed. The model's reason: " + why
 	case denied != "":
-		out.Reason = "No file was changed: this was not allowed: " + denied
+		out.Reason = "Nothing was changed, since this was refused: " + denied
 	}
 	return out, nil
 }

@@ -79,7 +79,7 @@ func TestDenialIsHeard(t *testing.T) {
 		if (sent != "") != doubted || strings.Contains(sent, "Make the change") || doubted && !strings.Contains(sent, "Do not try it again") {
 			t.Errorf("%q: sent back with %q", said, sent)
 		}
-		if !strings.Contains(out.Summary, said) || !strings.Contains(out.Reason, "this was not allowed: git push --force") {
+		if !strings.Contains(out.Summary, said) || !strings.Contains(out.Reason, "this was refused: git push --force") {
 			t.Errorf("%q: %+v", said, out)
 		}
 	}
