@@ -50,7 +50,7 @@ func TestLeftOutIsNamedOnce(t *testing.T) {
 	}
 }
 
-// What went with a workspace is still named at the end, although the next workspace does not
+// Content that went with a workspace is still named at the end, although the next workspace does not
 // have it, unless it was made again. The model is told once that it is gone.
 func TestGoneIsNamed(t *testing.T) {
 	key, pipe := session.LeftOut{Path: "key.txt", Why: "encrypted"}, session.LeftOut{Path: "p", Why: "a named pipe"}

@@ -149,7 +149,7 @@ func TestIncludedOnce(t *testing.T) {
 	}
 }
 
-// What is beyond the limit of files is told.
+// Files beyond the limit are told.
 func TestManyInstructions(t *testing.T) {
 	files := map[string]string{}
 	for i := range maxScoped + 3 {

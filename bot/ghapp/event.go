@@ -140,28 +140,29 @@ const Part = "handrail_part"
 
 // FromSession returns the payload of a [Part]: a task of an account for a thread.
 func FromSession(at thread.Ref, installation int64, by User, task any, when time.Time) ([]byte, error) {
-	type object map[string]any
-	return json.Marshal(object{
-		"installation": object{"id": installation},
-		"sender":       object{"id": by.ID, "login": by.Login, "type": "User"},
-		"repository":   object{"full_name": at.Repository()},
-		"issue":        object{"number": at.Number, "updated_at": when.UTC().Format(time.RFC3339)},
-		"inputs":       task,
-	})
+	payload := ownPayload(at, installation, by, when)
+	payload["inputs"] = task
+	return json.Marshal(payload)
 }
 
 // FromDashboard returns the payload of a text that an account wrote in the dashboard for a
 // thread.
 func FromDashboard(at thread.Ref, installation int64, by User, text string, when time.Time) ([]byte, error) {
+	payload := ownPayload(at, installation, by, when)
+	payload["action"] = "created"
+	payload["comment"] = map[string]any{"body": text, "user": payload["sender"]}
+	return json.Marshal(payload)
+}
+
+// ownPayload is the part that all payloads of the bot's own events have.
+func ownPayload(at thread.Ref, installation int64, by User, when time.Time) map[string]any {
 	type object map[string]any
-	return json.Marshal(object{
-		"action":       "created",
+	return object{
 		"installation": object{"id": installation},
 		"sender":       object{"id": by.ID, "login": by.Login, "type": "User"},
 		"repository":   object{"full_name": at.Repository()},
 		"issue":        object{"number": at.Number, "updated_at": when.UTC().Format(time.RFC3339)},
-		"comment":      object{"body": text, "user": object{"id": by.ID, "login": by.Login, "type": "User"}},
-	})
+	}
 }
 
 // Subscribed returns the events to which an App subscribes.

@@ -210,11 +210,17 @@ func (a *askers) mayWrite(ctx context.Context, o other, login string) (bool, err
 	if login == "" { // a schedule
 		return false, nil
 	}
-	actor, err := o.client.Actor(ctx, login)
-	id := a.work.RequesterID
-	renamed := login == a.work.Task.Requester && id != 0 && actor.ID != id
+	actor, renamed, err := a.actor(ctx, o, login)
 	may := policy.MayPush(actor) && !renamed //control:neighbor-of-the-requester
 	return may, err
+}
+
+// actor looks up an account in another repository. An account that is renamed has the login of the
+// requester, and is another one.
+func (a *askers) actor(ctx context.Context, o other, login string) (who policy.Actor, renamed bool, err error) {
+	who, err = o.client.Actor(ctx, login)
+	id := a.work.RequesterID
+	return who, login == a.work.Task.Requester && id != 0 && who.ID != id, err
 }
 
 // logins returns the requester of the session, and the authors of its present request.
@@ -243,12 +249,10 @@ func (a *askers) mayRead(ctx context.Context, o other, login string) error {
 	if login == "" {
 		return no(o.Repository, render.OtherUnasked)
 	}
-	actor, err := o.client.Actor(ctx, login)
+	actor, renamed, err := a.actor(ctx, o, login)
 	if err != nil {
 		return err
 	}
-	id := a.work.RequesterID
-	renamed := login == a.work.Task.Requester && id != 0 && actor.ID != id
 	none := actor.Permission == "none" || actor.Permission == ""
 	if actor.Lookup != policy.Found || none || renamed { //control:other-repository-of-the-requester
 		return no(o.Repository, render.OtherUnreadable(login))

@@ -44,7 +44,7 @@ func TestPuppet(t *testing.T) {
 }
 
 // TestPuppetAgent has the same model behind an external agent, one that asks before it acts and one that never
-// does: what is promised holds with both.
+// does: the promises hold with both.
 func TestPuppetAgent(t *testing.T) {
 	leftToCI(t)
 	skipUnderRace(t)

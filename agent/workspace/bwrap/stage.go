@@ -244,11 +244,11 @@ func (s stage) sandbox(at string) []string {
 		"--bind", at+"/tree", "/workspace", "--bind", at+s.cache(), workspace.CacheInside,
 		"--ro-bind", at+"/handrail", "/handrail/handrail")
 	for i, o := range s.spec.Others {
+		mount := "--ro-bind"
 		if o.Write {
-			a = append(a, "--bind", other(at, i), "/workspace/"+o.Path())
-			continue
+			mount = "--bind"
 		}
-		a = append(a, "--ro-bind", other(at, i), "/workspace/"+o.Path()) //control:other-repository-read-only
+		a = append(a, mount, other(at, i), "/workspace/"+o.Path()) //control:other-repository-read-only
 	}
 	shown, hidden := s.visibleToolchains(), s.engine.cfg.Shows.Hidden
 	places := slices.Concat(shown, hidden)

@@ -54,7 +54,7 @@ func (e *Engine) Build(ctx context.Context, b workspace.Build) error {
 	files, in := io.Pipe()
 	packed := make(chan error, 1)
 	go func() {
-		err := pack(ctx, in, b)
+		err := pack(in, b)
 		_ = in.CloseWithError(err)
 		packed <- err
 	}()
@@ -107,21 +107,16 @@ func (e *Engine) networkOf(ctx context.Context, b workspace.Build) (string, erro
 	return "container:" + list.Items[0].ID, nil
 }
 
-// pack writes the files of a build as an archive, with the approved Dockerfile.
-func pack(ctx context.Context, out io.Writer, b workspace.Build) error {
+// pack writes the files of a build as an archive, and last the approved Dockerfile, which takes
+// the place of a file of its name.
+func pack(out io.Writer, b workspace.Build) error {
 	root, err := os.OpenRoot(b.Dir)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = root.Close() }()
 	w := tar.NewWriter(out)
-	err = fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
-		if err != nil || name == "." || name == dockerfileInside || ctx.Err() != nil {
-			return errors.Join(err, ctx.Err())
-		}
-		return packEntry(w, root, name, d)
-	})
-	if err != nil {
+	if err := w.AddFS(root.FS()); err != nil {
 		return fmt.Errorf("pack the files of the build: %w", err)
 	}
 	err = w.WriteHeader(&tar.Header{Name: dockerfileInside, Mode: 0o644, Size: int64(len(b.Text))})
@@ -129,40 +124,6 @@ func pack(ctx context.Context, out io.Writer, b workspace.Build) error {
 		_, err = io.WriteString(w, b.Text)
 	}
 	return errors.Join(err, w.Close())
-}
-
-func packEntry(w *tar.Writer, root *os.Root, name string, d fs.DirEntry) error {
-	info, err := d.Info()
-	if err != nil {
-		return err
-	}
-	target := ""
-	switch {
-	case d.Type() == fs.ModeSymlink:
-		if target, err = root.Readlink(name); err != nil {
-			return err
-		}
-	case !d.IsDir() && !d.Type().IsRegular():
-		return nil
-	}
-	head, err := tar.FileInfoHeader(info, target)
-	if err != nil {
-		return err
-	}
-	head.Name, head.Uid, head.Gid, head.Uname, head.Gname = name, 0, 0, "", ""
-	if d.IsDir() {
-		head.Name += "/"
-	}
-	if err := w.WriteHeader(head); err != nil || !d.Type().IsRegular() {
-		return err
-	}
-	f, err := root.Open(name)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = f.Close() }()
-	_, err = io.Copy(w, io.LimitReader(f, head.Size))
-	return err
 }
 
 // follow reads the output of a build, and tells its steps.

@@ -137,12 +137,9 @@ func (p plan) mounts() []mount.Mount {
 	default:
 		ms = append(ms, bind(l.Base, "/handrail/base", true))
 	}
+	others := p.spec.OtherSources()
 	for i, o := range p.spec.Others {
-		if o.Write {
-			ms = append(ms, bind(p.spec.OtherSources()[i], "/workspace/"+o.Path(), false))
-			continue
-		}
-		ms = append(ms, bind(o.Source, "/workspace/"+o.Path(), true)) //control:other-repository-read-only-in-docker
+		ms = append(ms, bind(others[i], "/workspace/"+o.Path(), !o.Write)) //control:other-repository-read-only-in-docker
 	}
 	if l.Upper == "" {
 		return append(ms, bind(l.Tree, "/workspace", false))

@@ -33,7 +33,7 @@ import (
 var examAt = flag.String("lsp.exam", "", "directory with the projects of the exam in Python and TypeScript, see make lsp-exam")
 
 // TestExam asks for the references of the 200 most used definitions of real projects. No answer may be wrong
-// without being marked. What is right is known from the type checkers of Go and tsc; for Python, from a
+// without being marked. The right answers are known from the type checkers of Go and tsc; for Python, from a
 // second server that was given all files.
 func TestExam(t *testing.T) {
 	rows := []string{"| project | server | lines | definitions | right | marked, right | marked, not right | wrong | per answer | memory |",
