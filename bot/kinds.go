@@ -102,12 +102,6 @@ func kinds() map[kind]meaning {
 	}
 }
 
-// Hears reports whether events of this name can hold a command or a review with an
-// answer, or begin work without one.
-func Hears(event string) bool {
-	return event == "workflow_dispatch" || slices.Contains(ghapp.Subscribed(), event)
-}
-
 // deliveryOf returns the thread and the priority of an event. It reports false if no
 // session and no watcher wants the event: it is acknowledged and not kept.
 func (b *Bot) deliveryOf(ctx context.Context, e event) (d store.Delivery, ok bool, err error) {
@@ -146,8 +140,7 @@ func textOf(ev ghapp.Event) (userMessage, bool) {
 	switch {
 	case ev.Thread.Number == 0:
 		return s, false
-	case ev.Kind == "issue_comment" && ev.Action == "created",
-		ev.Kind == "pull_request_review_comment" && ev.Action == "created":
+	case isComment(ev) && ev.Action == "created":
 		s.from, s.body, s.author = inComment, ev.Comment.Body, ev.Comment.Author
 		s.target = ghapp.Target{Comment: ev.Comment.ID, Diff: ev.Comment.Diff}
 	case ev.Kind == "pull_request_review" && ev.Action == "submitted":
@@ -167,6 +160,9 @@ func textOf(ev ghapp.Event) (userMessage, bool) {
 	}
 	return s, s.author.ID != 0 && s.author.ID == ev.Sender.ID //control:author-speaks
 }
+
+// isComment reports whether an event is about a comment in a thread.
+func isComment(ev ghapp.Event) bool { return ghapp.UseOf(ev.Kind) == ghapp.Says && ev.Comment.ID != 0 }
 
 // dispatchedTask returns the task of a workflow run or a trigger, as its author could have
 // written it: one task, for any words in it. why is its origin.
@@ -195,15 +191,12 @@ type touch struct {
 // touchOf returns the change of a text by an event.
 func touchOf(ev ghapp.Event) (t touch, ok bool) {
 	t.said = ev.Comment.Body + ev.OldBody
-	switch ev.Kind + " " + ev.Action {
-	case "issue_comment edited",
-		"issue_comment deleted",
-		"pull_request_review_comment edited",
-		"pull_request_review_comment deleted":
+	switch of := ev.Kind + " " + ev.Action; {
+	case isComment(ev) && (ev.Action == "edited" || ev.Action == "deleted"):
 		t.sure = ev.Action == "deleted" && ghapp.HasMarker(t.said)
-	case "issues edited":
+	case of == "issues edited":
 		t.said = ev.Body + ev.OldBody
-	case "issues transferred":
+	case of == "issues transferred":
 		t.sure = ev.To.Number != 0
 	default:
 		return touch{}, false

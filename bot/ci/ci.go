@@ -97,7 +97,7 @@ func Decide(f Facts) Verdict {
 // Ended reports whether an event says that a check of a commit has completed.
 func Ended(ev ghapp.Event) bool {
 	over := ev.Kind == "status" && ev.Check.Status == "completed" ||
-		slices.Contains([]string{"check_run", "check_suite", "workflow_run"}, ev.Kind) && ev.Action == "completed"
+		ghapp.UseOf(ev.Kind) == ghapp.Checks && ev.Action == "completed"
 	return over && ev.Check.SHA != "" && ev.Thread.Repo != ""
 }
 

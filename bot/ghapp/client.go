@@ -421,10 +421,9 @@ func (c *Client) GitAuth(ctx context.Context, rawURL string, use Git) (user, tok
 			Err: fmt.Errorf("%w: %s is not %s/%s at %s", errOtherHost, u.Redacted(), c.owner, c.repo, host),
 		}
 	}
-	//nolint:bodyclose // there is none
-	_, err = repeated(ctx, c.app.cfg.Backoff, func() (_ *http.Response, err error) {
+	err = repeat(ctx, c.app.cfg.Backoff, func(bool) (again bool, err error) {
 		token, err = c.source.token(ctx, [...]permissions{fetching, pushing, pushingWorkflows}[use])
-		return nil, err
+		return worthRepeating(err), err
 	})
 	if err != nil {
 		return "", "", c.readError(op, err)

@@ -165,26 +165,103 @@ func ownPayload(at thread.Ref, installation int64, by User, when time.Time) map[
 	}
 }
 
-// Subscribed returns the events to which an App subscribes.
-func Subscribed() []string {
-	return []string{
-		"issue_comment", "issues", "pull_request", "pull_request_review", "pull_request_review_comment",
-		"repository", "push", "check_run", "check_suite", "workflow_run", "status", "repository_dispatch",
+// EventKind is a kind of events: a row of the table [EventKinds].
+type EventKind struct {
+	Name string // GitHub's event name
+	way  way
+	Use  Use
+
+	// Has lists the fields that tell a payload of the kind from those of the rows below, behind
+	// a "!" a field that it lacks. It is empty if no fields do.
+	Has string
+}
+
+// way is the way on which events of a kind come. The zero value means that they are not heard.
+type way int
+
+const (
+	unheard    way = iota
+	subscribed     // an App subscribes to them
+	onRequest      // an operator may subscribe the App to them
+	always         // every App gets them
+	inRuns         // workflow runs alone have them
+	own            // the bot itself makes them
+)
+
+// Use is the use of the events of a kind.
+type Use int
+
+// Uses of events. The zero value means events about a repository, a branch or a commit.
+const (
+	States Use = iota
+	Says       // a comment, a review, or a thread with its first post
+	Checks     // a check of a commit, of which a workflow run has to look for its pull request
+	Starts     // a task: a dispatch, or the clock of a workflow
+)
+
+// EventKinds returns the table of the kinds of events: all that the program knows about one by
+// its name.
+func EventKinds() []EventKind {
+	return []EventKind{
+		{"issue_comment", subscribed, Says, "comment issue"},
+		{"pull_request_review_comment", subscribed, Says, "comment pull_request"},
+		{"pull_request_review_thread", unheard, States, "thread pull_request"},
+		{"pull_request_review", subscribed, Says, "review pull_request"},
+		{"check_run", subscribed, Checks, "check_run"},
+		{"check_suite", subscribed, Checks, "check_suite"},
+		{"workflow_run", subscribed, Checks, "workflow_run"},
+		{"workflow_job", unheard, States, "workflow_job"},
+		{"issues", subscribed, Says, "issue"},
+		{"pull_request", subscribed, Says, "pull_request"},
+		{"pull_request_target", inRuns, Says, ""},
+		{"status", subscribed, States, "sha context state branches"},
+		{"repository_dispatch", subscribed, Starts, "client_payload"},
+		{"workflow_dispatch", onRequest, Starts, "workflow inputs"},
+		{"schedule", inRuns, Starts, ""},
+		{"push", subscribed, States, "ref before after"},
+		{"repository", subscribed, States, ""},
+		{"ping", always, States, "zen hook"},
+		{"installation_repositories", always, States, "repositories_added installation"},
+		{"installation", always, States, "installation action !repository"},
+		{Dashboard, own, States, ""},
+		{Part, own, States, ""},
 	}
 }
 
-// knownEvents returns the event names that [ParseEvent] understands: those of [Subscribed],
-// those that every App gets, those of workflow runs, and the dashboard's.
-func knownEvents() []string {
-	return append(Subscribed(), "installation", "installation_repositories", "ping",
-		"pull_request_target", "workflow_dispatch", "schedule", Dashboard, Part)
+// eventKind returns the row of an event name; the zero value means an unknown one.
+func eventKind(name string) EventKind {
+	all := EventKinds()
+	if i := slices.IndexFunc(all, func(k EventKind) bool { return k.Name == name }); i >= 0 {
+		return all[i]
+	}
+	return EventKind{}
+}
+
+// UseOf returns the use of the events of a name.
+func UseOf(name string) Use { return eventKind(name).Use }
+
+// Hears reports whether events of this name can hold a command or a review with an answer,
+// or begin work without one.
+func Hears(name string) bool {
+	k := eventKind(name)
+	return k.way == subscribed || k.way == onRequest
+}
+
+// Subscriptions returns the events to which an App subscribes.
+func Subscriptions() (names []string) {
+	for _, k := range EventKinds() {
+		if k.way == subscribed {
+			names = append(names, k.Name)
+		}
+	}
+	return names
 }
 
 // ParseEvent parses a payload whose signature was verified. An event that the bot does
 // not use yields an Event with an empty Kind and no error: it still counts as received.
 // An error means that the payload is malformed.
 func ParseEvent(event string, payload []byte) (Event, error) {
-	if !slices.Contains(knownEvents(), event) {
+	if eventKind(event).way == unheard {
 		return Event{}, nil
 	}
 	var raw rawEvent

@@ -209,43 +209,49 @@ type retryReads struct {
 
 const readAttempts = 4
 
-func (t retryReads) RoundTrip(r *http.Request) (*http.Response, error) {
+func (t retryReads) RoundTrip(r *http.Request) (resp *http.Response, err error) {
 	if !isRead(r) {
 		return t.next.RoundTrip(r)
 	}
-	return repeated(r.Context(), t.backoff, func() (*http.Response, error) { return t.next.RoundTrip(r) })
+	err = repeat(r.Context(), t.backoff, func(last bool) (again bool, err error) {
+		if resp, err = t.next.RoundTrip(r); err != nil {
+			return worthRepeating(err), err
+		}
+		if again = resp.StatusCode >= http.StatusInternalServerError; again && !last {
+			discard(resp)
+			resp = nil
+		}
+		return again, nil
+	})
+	return resp, err
 }
 
-// repeated sends a request that changes nothing until its answer is not worth repeating.
-func repeated(ctx context.Context, wait time.Duration, send func() (*http.Response, error)) (*http.Response, error) {
+// repeat calls send, which changes nothing, until its answer is not worth repeating; last says
+// that it is not called again.
+func repeat(ctx context.Context, wait time.Duration, send func(last bool) (again bool, err error)) error {
 	for attempt := 1; ; attempt++ {
-		resp, err := send()
-		if attempt == readAttempts || !worthRepeating(resp, err) {
-			return resp, err
-		}
-		if resp != nil {
-			discard(resp)
+		again, err := send(attempt == readAttempts)
+		if attempt == readAttempts || !again {
+			return err
 		}
 		if err := Sleep(ctx, wait+rand.N(wait/2+1)); err != nil {
-			return nil, err
+			return err
 		}
 		wait *= 2
 	}
 }
 
-func worthRepeating(resp *http.Response, err error) bool {
-	if err != nil {
-		var own *Error
-		if errors.As(err, &own) {
-			return false
-		}
-		var tok *ghinstallation.HTTPError
-		if errors.As(err, &tok) && tok.Response != nil && tok.Response.StatusCode < 500 {
-			return false
-		}
-		return !errors.Is(err, errOtherHost) && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded)
+// worthRepeating reports whether a failed read may succeed if it is repeated.
+func worthRepeating(err error) bool {
+	var own *Error
+	if err == nil || errors.As(err, &own) {
+		return false
 	}
-	return resp != nil && resp.StatusCode >= 500
+	var tok *ghinstallation.HTTPError
+	if errors.As(err, &tok) && tok.Response != nil && tok.Response.StatusCode < 500 {
+		return false
+	}
+	return !errors.Is(err, errOtherHost) && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded)
 }
 
 // Sleep waits for d, or until ctx is done.

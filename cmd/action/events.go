@@ -13,18 +13,17 @@ import (
 	"github.com/handrail-bot/handrail/bot/trigger"
 )
 
-// deliveryEvents are the events that are read like a server's deliveries. With the input task,
-// those without a comment bring a task.
-var deliveryEvents = []string{
-	"issue_comment", "issues", "pull_request", "pull_request_target", "pull_request_review",
-	"pull_request_review_comment",
+// runEvents returns the events that a workflow may have: those with a text are read like a
+// server's deliveries, and bring a task with the input task if it is no comment; a failed check
+// may bring one; the others do nothing else.
+func runEvents() (names []string) {
+	for _, k := range ghapp.EventKinds() {
+		if k.Use != ghapp.States {
+			names = append(names, k.Name)
+		}
+	}
+	return names
 }
-
-// taskEvents are the events that only start a task.
-var taskEvents = []string{"schedule", "workflow_dispatch", "repository_dispatch"}
-
-// checks are the events of checks. A failed check may bring a task.
-var checks = []string{"check_run", "check_suite", "workflow_run"}
 
 // ErrTime means that a run ended because the time of its job is nearly over.
 var ErrTime = errors.New("the time of the job is nearly over")
@@ -56,19 +55,20 @@ func (r Run) Task(getenv func(string) string) (*Task, error) {
 			Why:    ev.Sender.Login + " started it by the event " + r.Event,
 		},
 	}
+	use := ghapp.UseOf(r.Event)
 	switch {
 	case r.Event == "schedule":
 		t.Issue = "schedule-" + ghapp.Digest(getenv("GITHUB_WORKFLOW_REF"), getenv("GITHUB_JOB"), ev.Schedule)
 		id, _ := strconv.ParseInt(getenv("GITHUB_ACTOR_ID"), 10, 64) // 0 is no account and has no rights
 		t.By = ghapp.User{ID: id, Login: getenv("GITHUB_ACTOR"), Bot: strings.HasSuffix(getenv("GITHUB_ACTOR"), "[bot]")}
 		t.Why = "the clock of a workflow started it"
-	case slices.Contains(taskEvents, r.Event):
+	case use == ghapp.Starts:
 		said, err := trigger.Dispatched(ev)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", r.Event, err)
 		}
 		said.Why, t.Issue, t.Task = t.Why, fmt.Sprintf("run-%d", r.ID), said
-	case slices.Contains(checks, r.Event):
+	case use == ghapp.Checks:
 		if t.Thread, err = failedOn(r.Event, ev.Check); err != nil {
 			return nil, err
 		}
@@ -77,13 +77,13 @@ func (r Run) Task(getenv func(string) string) (*Task, error) {
 		return nil, nil
 	}
 	t.Text, t.Mode = cmp.Or(t.Text, r.Inputs.Task), cmp.Or(t.Mode, r.Inputs.Mode)
-	if r.Inputs.Issue != "" && (t.Thread == 0 || !slices.Contains(taskEvents, r.Event)) {
+	if r.Inputs.Issue != "" && (t.Thread == 0 || use != ghapp.Starts) {
 		if err := t.In(r.Inputs.Issue); err != nil {
 			return nil, err
 		}
 	}
 	switch err := t.Check(); {
-	case t.Text == "" && slices.Contains(checks, r.Event):
+	case t.Text == "" && use == ghapp.Checks:
 		return nil, Ignored(
 			r.Event + ": the check is not of a pull request that the agent opened. For others, set the input task, such as: fix the failing check",
 		)

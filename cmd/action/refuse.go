@@ -39,7 +39,7 @@ func (r Run) CheckIsolation() error {
 // is refused. getenv reads the runner's environment.
 func (r Run) Webhook(ctx context.Context, getenv func(string) string) (event string, err error) {
 	as, ok := inBase[r.Event]
-	if all := slices.Concat(deliveryEvents, taskEvents, checks); !slices.Contains(all, r.Event) {
+	if all := runEvents(); !slices.Contains(all, r.Event) {
 		return "", fmt.Errorf(
 			"the agent does nothing on %q: take it out of \"on:\" in the workflow, which may have %s",
 			r.Event,

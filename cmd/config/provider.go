@@ -20,6 +20,7 @@ type Provider struct {
 	Title     string   // title before the server's address in a sentence
 	Models    []string // path of the list of models, below the server's address
 	Alive     []string // path that answers while the server runs
+	Show      []string // path that describes a model with its template; nil if there is none
 	Keyed     bool     // requests carry a key, see KeyHeader
 	OpenAI    []string // path of its API in OpenAI's form, below the server's address
 	KeepAlive bool     // model.keep_alive is supported
@@ -40,6 +41,7 @@ func providers() []Provider {
 			Title:     "Ollama",
 			Models:    []string{"api", "tags"},
 			Alive:     []string{"api", "version"},
+			Show:      []string{"api", "show"},
 			OpenAI:    []string{"v1"},
 			KeepAlive: true,
 			Efforts:   []string{"low", "medium", "high"},

@@ -25,8 +25,8 @@ type ModelInfo struct {
 
 const maxShown = 64 << 20 // large, because the answer lists all tensors
 
-// Show asks an Ollama server for its description of a model.
-func Show(ctx context.Context, client *http.Client, server *url.URL, model string) (s ModelInfo, err error) {
+// Show asks the address of a server for its description of a model.
+func Show(ctx context.Context, client *http.Client, address *url.URL, model string) (s ModelInfo, err error) {
 	body, err := json.Marshal(map[string]string{"model": model})
 	if err != nil {
 		return s, err
@@ -34,7 +34,7 @@ func Show(ctx context.Context, client *http.Client, server *url.URL, model strin
 	req, err := http.NewRequestWithContext(
 		ctx,
 		http.MethodPost,
-		server.JoinPath("api", "show").String(),
+		address.String(),
 		bytes.NewReader(body),
 	)
 	if err != nil {

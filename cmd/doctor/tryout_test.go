@@ -212,11 +212,11 @@ func TestRoles(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := Show(t.Context(), server.Client(), u, "m")
+		s, err := Show(t.Context(), server.Client(), u.JoinPath("api", "show"), "m")
 		if err != nil || s.KnowsRoles() != tt.want {
 			t.Errorf("%s: %v, %v", name, s.KnowsRoles(), err)
 		}
-		if _, err := Show(t.Context(), server.Client(), u, "other"); err == nil {
+		if _, err := Show(t.Context(), server.Client(), u.JoinPath("api", "show"), "other"); err == nil {
 			t.Errorf("%s: a model that is not there", name)
 		}
 		server.Close()

@@ -15,7 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/handrail-bot/handrail/bot"
+	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/ghcheck"
 )
 
@@ -174,7 +174,7 @@ func (w *crashWorld) judgeDisk(t *testing.T, earlier int, tally *diskTally) {
 	t.Helper()
 	for _, d := range w.gh.Deliveries()[earlier:] {
 		switch {
-		case !bot.Hears(d.Event) || d.Status/100 == 2 || d.Status == 0:
+		case !ghapp.Hears(d.Event) || d.Status/100 == 2 || d.Status == 0:
 		case d.Status == http.StatusServiceUnavailable:
 			tally.refused.Add(1)
 		default:

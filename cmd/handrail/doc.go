@@ -59,9 +59,9 @@
 //	a text of the bot  the function of bot/render with these words (git grep finds it), then
 //	                   go test ./bot/render -update, and the stories and tests of bot with
 //	                   the old words
-//	a trigger          its event in bot/ghapp/event.go, and a row in bot/kinds.go; without a
-//	                   text: its key and its task in bot/trigger/trigger.go, a key of
-//	                   policy/watch.go that switches it on, and a story
+//	a trigger          a row of EventKinds and the fields of its payload in bot/ghapp/event.go;
+//	                   without a text: its key and its task in bot/trigger/trigger.go, a key
+//	                   of policy/watch.go that switches it on, and a story
 //	a setting          a field in cmd/config (server) or policy/config.go (repository), a row
 //	                   in docs/configuration.md, a test named in effects_test.go, and
 //	                   go run ./cmd/handrail config schema [--server] > docs/schema/…

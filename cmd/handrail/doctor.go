@@ -405,10 +405,11 @@ func (c *doctorModelCmd) tryOut(
 	return nil
 }
 
-// template checks the template of a model in Ollama.
+// template checks the template of a model, if the server shows it.
 func (c *doctorModelCmd) template(ctx context.Context, report *doctor.Trial, name string) error {
 	m := c.model()
-	if m.Of().Name != "ollama" { // other servers do not show it
+	path := m.Of().Show
+	if path == nil {
 		return nil
 	}
 	u, err := m.Address()
@@ -422,7 +423,7 @@ func (c *doctorModelCmd) template(ctx context.Context, report *doctor.Trial, nam
 	shown, err := doctor.Show(
 		ctx,
 		&http.Client{Transport: config.Transport(trusted, nil), Timeout: 15 * time.Second},
-		u,
+		u.JoinPath(path...),
 		name,
 	)
 	if err == nil && !shown.KnowsRoles() {

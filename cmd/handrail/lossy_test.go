@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/handrail-bot/handrail/bot"
+	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest"
 )
 
@@ -35,7 +35,7 @@ func (l *lossy) start(t *testing.T) string {
 func (l *lossy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if n := l.n.Add(1); l.every > 0 && n%l.every == 0 {
 		l.lost.Add(1)
-		if bot.Hears(r.Header.Get("X-GitHub-Event")) {
+		if ghapp.Hears(r.Header.Get("X-GitHub-Event")) {
 			l.wanted.Add(1)
 		}
 		w.WriteHeader(http.StatusBadGateway)

@@ -459,7 +459,7 @@ func (s *server) startLoops(ctx context.Context, keeper *records.Keeper) {
 				GitHub: s.app,
 				Store:  s.redactedStore,
 				Source: keeper.WatchRemovals(s.bot.Source),
-				Hears:  bot.Hears,
+				Hears:  ghapp.Hears,
 				Every:  cmp.Or(s.opt.missed, every),
 				Log:    s.log,
 			},
@@ -472,7 +472,7 @@ func (s *server) startLoops(ctx context.Context, keeper *records.Keeper) {
 		return
 	}
 	sw := sweep.New(
-		sweep.Config{GitHub: s.app, Meta: s.redactedStore.Meta, Hears: bot.Hears, Every: s.opt.missed, Log: s.log},
+		sweep.Config{GitHub: s.app, Meta: s.redactedStore.Meta, Hears: ghapp.Hears, Every: s.opt.missed, Log: s.log},
 	)
 	s.wait.Go(func() { sw.Run(ctx) })
 }

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/handrail-bot/handrail/agent/session"
-	"github.com/handrail-bot/handrail/bot"
+	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/bot/store/archive"
 	"github.com/handrail-bot/handrail/bot/sweep"
@@ -213,7 +213,7 @@ func TestSweep(t *testing.T) {
 	if w.lost.Load() < n/10 {
 		t.Fatalf("only %d deliveries were lost", w.lost.Load())
 	}
-	sw := sweep.New(sweep.Config{GitHub: s.srv.app, Meta: s.srv.store.Meta, Hears: bot.Hears, Log: s.srv.log})
+	sw := sweep.New(sweep.Config{GitHub: s.srv.app, Meta: s.srv.store.Meta, Hears: ghapp.Hears, Log: s.srv.log})
 	w.every = 0
 	asked, err := sw.Sweep(t.Context())
 	must(t, err)

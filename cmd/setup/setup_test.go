@@ -24,7 +24,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/handrail-bot/handrail/bot"
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/ghapp/granted"
 	"github.com/handrail-bot/handrail/cmd/config"
@@ -274,8 +273,8 @@ func TestWhoMayOpen(t *testing.T) {
 // TestEventsAreHeard: the App subscribes to what the bot listens to, and to nothing else.
 func TestEventsAreHeard(t *testing.T) {
 	t.Parallel()
-	for _, event := range ghapp.Subscribed() {
-		if !bot.Hears(event) {
+	for _, event := range ghapp.Subscriptions() {
+		if !ghapp.Hears(event) {
 			t.Errorf("nobody listens to %s", event)
 		}
 	}

@@ -89,7 +89,7 @@ func Run(ctx context.Context, in Input) (res Result, err error) {
 		return res, fmt.Errorf("%w: it is no payload of GitHub's", err)
 	}
 	res.Action = cmp.Or(ev.Action, actionOf(in.Payload))
-	if !bot.Hears(in.Event) {
+	if !ghapp.Hears(in.Event) {
 		return res.none("event", "%s events are not heard", in.Event), nil
 	}
 	_, _, brings := trigger.Key(ev)
@@ -466,38 +466,19 @@ func kindOf(in Input) (string, error) {
 	if in.Event != "" {
 		return in.Event, nil
 	}
-	there := func(field string) bool { return has[field] != nil }
-	for _, k := range kinds {
-		if !slices.ContainsFunc(strings.Fields(k.fields), func(f string) bool { return !there(f) }) &&
-			!slices.ContainsFunc(strings.Fields(k.without), there) {
-			return k.event, nil
+	wrong := func(field string) bool {
+		name, lacks := strings.CutPrefix(field, "!")
+		return (has[name] == nil) != lacks
+	}
+	for _, k := range ghapp.EventKinds() {
+		if k.Has != "" && !slices.ContainsFunc(strings.Fields(k.Has), wrong) {
+			return k.Name, nil
 		}
 	}
 	if aboutRepository(has) {
 		return "repository", nil
 	}
 	return "", errors.New("its event cannot be told from its fields: name it with --event")
-}
-
-// kinds lists the fields that identify each event. The first match wins.
-var kinds = []struct{ event, fields, without string }{
-	{"issue_comment", "comment issue", ""},
-	{"pull_request_review_comment", "comment pull_request", ""},
-	{"pull_request_review_thread", "thread pull_request", ""},
-	{"pull_request_review", "review pull_request", ""},
-	{"check_run", "check_run", ""},
-	{"check_suite", "check_suite", ""},
-	{"workflow_run", "workflow_run", ""},
-	{"workflow_job", "workflow_job", ""},
-	{"issues", "issue", ""},
-	{"pull_request", "pull_request", ""},
-	{"status", "sha context state branches", ""},
-	{"repository_dispatch", "client_payload", ""},
-	{"workflow_dispatch", "workflow inputs", ""},
-	{"push", "ref before after", ""},
-	{"ping", "zen hook", ""},
-	{"installation_repositories", "repositories_added installation", ""},
-	{"installation", "installation action", "repository"},
 }
 
 // aboutRepository reports whether a payload has only fields of a repository event:

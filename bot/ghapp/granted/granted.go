@@ -368,7 +368,7 @@ func (g Grant) Lacks() (permissions, events []string) {
 			permissions = append(permissions, p.Name+": "+p.Level)
 		}
 	}
-	for _, e := range ghapp.Subscribed() {
+	for _, e := range ghapp.Subscriptions() {
 		if !slices.Contains(g.Events, e) {
 			events = append(events, e)
 		}

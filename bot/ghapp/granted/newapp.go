@@ -109,7 +109,7 @@ func (c Choice) Manifest(back string) ([]byte, error) {
 		"name": "Handrail", "url": "https://github.com/handrail-bot/handrail", "redirect_url": back, "public": false,
 		"description":         "A coding agent on our own models. Unsafe commands and sensitive files wait for approval.",
 		"hook_attributes":     map[string]any{"url": hook, "active": true},
-		"default_permissions": rights, "default_events": ghapp.Subscribed(),
+		"default_permissions": rights, "default_events": ghapp.Subscriptions(),
 	})
 }
 
