@@ -139,7 +139,6 @@ var arrows = map[string][]string{
 	"policy":                       {"policy/reach", "policy/shell", "policy/strict", "policy/typo", "policy/untrusted"},
 	"policy/shell":                 {"policy/shell/*"},
 	"policy/shell/code":            {},
-	"policy/shell/known":           {},
 	"policy/ignore":                {},
 	"policy/pattern":               {},
 	"policy/inforce":               {"policy", "policy/strict"},

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-
-	"github.com/handrail-bot/handrail/policy/shell/known"
 )
 
 // Marks represent text of unknown content.
@@ -313,9 +311,9 @@ func (c *command) asksHelp() bool {
 	}
 	limit := n
 	switch {
-	case known.In("help-alone", c.name), known.In("shells", c.name), wraps(c.name):
+	case inList("help-alone", c.name), inList("shells", c.name), wraps(c.name):
 		limit = 1
-	case known.In("help-behind", c.name):
+	case inList("help-behind", c.name):
 		limit = 3
 	case c.exactly("--"):
 		limit = 0
@@ -348,12 +346,12 @@ func firstWord(text string) string {
 }
 
 func wraps(name string) bool {
-	_, ok := known.Tables().Wraps[name]
+	_, ok := tables().Wraps[name]
 	return ok
 }
 
 func dangerous(name string) bool {
-	return wraps(name) || known.In("dangerous", name) || known.In("shells", name) || strings.HasPrefix(name, "mkfs")
+	return wraps(name) || inList("dangerous", name) || inList("shells", name) || strings.HasPrefix(name, "mkfs")
 }
 
 func render(words []string) string {

@@ -9,7 +9,6 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 
 	"github.com/handrail-bot/handrail/policy/shell/code"
-	"github.com/handrail-bot/handrail/policy/shell/known"
 )
 
 // builtin handles shell builtins without output.
@@ -225,7 +224,7 @@ func alias(c *command) string {
 		if !ok {
 			continue
 		}
-		if words := strings.Fields(text); known.In("shadowed", name) && len(words) > 0 && !namesProgram(words, name) {
+		if words := strings.Fields(text); inList("shadowed", name) && len(words) > 0 && !namesProgram(words, name) {
 			c.hit("shadow")
 		}
 		c.aliases[name] = text
@@ -244,7 +243,7 @@ func namesProgram(words []string, name string) bool {
 }
 
 func shadows(name string, body *syntax.Stmt) bool {
-	if !known.In("shadowed", name) || body == nil {
+	if !inList("shadowed", name) || body == nil {
 		return false
 	}
 	own := false

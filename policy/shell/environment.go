@@ -4,14 +4,12 @@ import (
 	"path"
 	"slices"
 	"strings"
-
-	"github.com/handrail-bot/handrail/policy/shell/known"
 )
 
 // rateVariable rates a variable that changes the behavior of programs.
 func rateVariable(w *walk, name, value string) {
 	f, pair := w.found, name+"="+value
-	in := func(kind string) bool { return known.In("variables-"+kind, name) }
+	in := func(kind string) bool { return inList("variables-"+kind, name) }
 	switch {
 	case name == "PATH":
 		searchPath(w, value)
@@ -57,13 +55,13 @@ func rateVariable(w *walk, name, value string) {
 // those with a name that suggests a program as value.
 func pass(w *walk, name, value string) {
 	rateVariable(w, name, value)
-	if known.In("variables-tool", name) || known.In("variables-start", name) || strings.Contains(value, "://") {
+	if inList("variables-tool", name) || inList("variables-start", name) || strings.Contains(value, "://") {
 		return
 	}
 	words := strings.Fields(value)
 	if len(words) > 0 &&
 		slices.ContainsFunc(
-			known.Words("variables-shape"),
+			wordsIn("variables-shape"),
 			func(end string) bool { return strings.HasSuffix(strings.ToLower(name), end) },
 		) {
 		own := ownPlace(words[0]) && strings.Contains(words[0], "/") // any process may have created it
@@ -102,7 +100,7 @@ func ownPlace(p string) bool {
 func fileVariable(w *walk, name, value string) {
 	p := w.resolve(value)
 	switch {
-	case !ownPlace(value), known.In("variables-home", name) && !isKnown(value):
+	case !ownPlace(value), inList("variables-home", name) && !isKnown(value):
 	case oneOf(name, "GIT_DIR", "GIT_WORK_TREE") && oneOf(p, ".git", "."):
 	case !oneOf(name, "HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "KUBECONFIG"): // tests set their own
 		w.found.hit("start-option", name+"="+value)
@@ -144,7 +142,7 @@ func startOption(w *walk, name, value string) {
 	case "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS":
 		harmless = !strings.Contains(value, "agent")
 	case "RUSTC_WRAPPER", "PYTHONBREAKPOINT":
-		harmless = known.In("safe-programs", value) || value == "0" || value == ""
+		harmless = inList("safe-programs", value) || value == "0" || value == ""
 	case "ENV":
 		harmless = !strings.ContainsAny(value, "/.") // also a common name for the kind of a deployment
 	}
@@ -178,7 +176,7 @@ func toolVariable(w *walk, name, value string) {
 		return
 	case name == "GREP_OPTIONS",
 		len(words) == 0,
-		known.In("safe-programs", programName(words[0])) && !strings.ContainsAny(value, ";|&$`"):
+		inList("safe-programs", programName(words[0])) && !strings.ContainsAny(value, ";|&$`"):
 		return
 	case programName(words[0]) == "ssh":
 		w.exec(append(argsOf(words...), arg{s: "host"}))
@@ -203,7 +201,7 @@ func sourceVariable(f *finding, name, value string) {
 
 func publicRegistry(address string) bool {
 	return slices.ContainsFunc(
-		known.Words("public-registries"),
+		wordsIn("public-registries"),
 		func(name string) bool { return strings.Contains(address, name) },
 	)
 }

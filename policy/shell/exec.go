@@ -7,8 +7,6 @@ import (
 	"strings"
 
 	"mvdan.cc/sh/v3/pattern"
-
-	"github.com/handrail-bot/handrail/policy/shell/known"
 )
 
 // exec follows one expanded command and returns its output.
@@ -54,26 +52,26 @@ func (c *command) follow() string {
 	if !readsOnly(c) {
 		f.changes = true
 	}
-	if strings.Contains(c.waiting(), elided) && known.In("input-programs", c.name) {
+	if strings.Contains(c.waiting(), elided) && inList("input-programs", c.name) {
 		f.exhaust()
 	}
 	seen := c.inspect()
-	if words, ok := known.Tables().Setup[c.name]; ok && c.fitsAll(words) {
+	if words, ok := tables().Setup[c.name]; ok && c.fitsAll(words) {
 		return ""
 	}
 	c.rateNamingOptions()
 	out := ruleOf(c)(c) + seen
-	if seen != "" && known.In("transformers", c.name) {
+	if seen != "" && inList("transformers", c.name) {
 		f.leaked = true // its output contains the credential
 	}
-	if known.In("senders", c.name) && (seen != "" || c.holdsSecret()) {
+	if inList("senders", c.name) && (seen != "" || c.holdsSecret()) {
 		f.hit("secret-sent", c.line())
 	}
 	if !c.asksHelp() {
 		c.runsProject()
 	}
-	if (known.In("remote-output", c.name) || asksAddress(c)) && !c.asksHelp() { //control:remote-output
-		if file, ok := c.option("o", "output", "output-file", "out"); ok && file != "" && known.In("remote-output", c.name) {
+	if (inList("remote-output", c.name) || asksAddress(c)) && !c.asksHelp() { //control:remote-output
+		if file, ok := c.option("o", "output", "output-file", "out"); ok && file != "" && inList("remote-output", c.name) {
 			c.store(c.resolve(file), remote)
 		}
 		if out != "" {
@@ -92,8 +90,8 @@ func (c *command) follow() string {
 // runsProject rates programs that build or test a project, and thereby run its code: in a
 // downloaded project, in files written by the line, or in settings on the command line.
 func (c *command) runsProject() {
-	runs := known.In("project-runners", c.name)
-	if !runs && !known.In("obeys-files", c.name) {
+	runs := inList("project-runners", c.name)
+	if !runs && !inList("obeys-files", c.name) {
 		return
 	}
 	for name, marks := range c.made {
@@ -101,11 +99,11 @@ func (c *command) runsProject() {
 			continue
 		}
 		c.unsure = true
-		if strings.Contains(marks, remote) && known.In("manifests", path.Base(name)) {
+		if strings.Contains(marks, remote) && inList("manifests", path.Base(name)) {
 			c.hit("remote-code")
 		}
 	}
-	if !known.In("languages", c.name) {
+	if !inList("languages", c.name) {
 		c.mayRun(c.settings()) //control:said-settings
 	}
 	dirs := []string{"."}
@@ -129,8 +127,8 @@ func (c *command) settings() []string {
 	var out []string
 	for i, a := range c.list {
 		option, _, ok := strings.Cut(a.s, "=")
-		if strings.ContainsAny(a.s, " \t(") && !known.In("text-options", c.at(i-1)) &&
-			(!ok || !known.In("text-options", option)) {
+		if strings.ContainsAny(a.s, " \t(") && !inList("text-options", c.at(i-1)) &&
+			(!ok || !inList("text-options", option)) {
 			out = append(out, a.s)
 		}
 	}
@@ -140,7 +138,7 @@ func (c *command) settings() []string {
 // rateNamingOptions rates the values of options that the tables describe: a program, a
 // command, a library, settings that run programs, or an output file.
 func (c *command) rateNamingOptions() {
-	t := known.Tables()
+	t := tables()
 	for _, o := range t.Options[c.name] {
 		for _, name := range o.Options {
 			if value, ok := c.option(name); ok && value != "" && value[0] != '-' {
@@ -167,20 +165,20 @@ func (c *command) rateNamingOptions() {
 	}
 	for _, a := range c.list { // an unlisted option may name an output file
 		if option, value, ok := strings.Cut(a.s, "="); ok && strings.HasPrefix(option, "--") &&
-			!known.In("text-takers", c.name) &&
-			!known.In("text-options", option) {
+			!inList("text-takers", c.name) &&
+			!inList("text-options", option) {
 			if at := zoneOf(c.resolve(value)); at == vital || at == system || at == startup || at == device {
 				c.hit("option-path") //control:unknown-options
 			}
 		}
 	}
-	if !known.In("loads-options", c.name) {
+	if !inList("loads-options", c.name) {
 		return
 	}
 	for i, a := range c.list { // code outside of usual project locations
 		at := max(strings.Index(a.s, "/tmp/"), strings.Index(a.s, "/dev/shm/"), strings.Index(a.s, "/Downloads/"))
 		if before := strings.ToLower(c.at(i-1) + " " + a.s[:max(at, 0)]); at >= 0 && strings.Contains(before, "-") &&
-			slices.ContainsFunc(known.Words("loading-parts"), func(part string) bool { return strings.Contains(before, part) }) {
+			slices.ContainsFunc(wordsIn("loading-parts"), func(part string) bool { return strings.Contains(before, part) }) {
 			c.hit("outside-code")
 		}
 	}
@@ -193,7 +191,7 @@ func (c *command) rateNamedValue(kind, name, value string) {
 	case "text":
 		c.nested(value)
 	case "run":
-		if name != "pager" || !known.In("safe-programs", programName(firstWord(value))) {
+		if name != "pager" || !inList("safe-programs", programName(firstWord(value))) {
 			c.runProgram(c, value)
 		}
 	case "load":
@@ -229,9 +227,9 @@ func asksAddress(c *command) bool {
 	if c.is("npm", "pnpm", "yarn", "cargo", "pip", "gem") && oneOf(c.at(0), "view", "info", "show", "search") {
 		return true
 	}
-	if known.In("reads", c.name) || known.In("text-tools", c.name) || known.In("named", c.name) || wraps(c.name) ||
-		known.In("shells", c.name) ||
-		known.In("languages", c.name) {
+	if inList("reads", c.name) || inList("text-tools", c.name) || inList("named", c.name) || wraps(c.name) ||
+		inList("shells", c.name) ||
+		inList("languages", c.name) {
 		return false
 	}
 	return slices.ContainsFunc(c.list, func(a arg) bool {
@@ -290,7 +288,7 @@ func (w *walk) execGlob(args list) string {
 	w.found.hit("unknown-command", args[0].s)
 	w.found.changes = true
 	if n, ok := glob(path.Base(args[0].pat), pattern.EntireString); ok {
-		for _, name := range known.Words("dangerous") {
+		for _, name := range wordsIn("dangerous") {
 			if n.MatchString(name) {
 				w.exec(append(argsOf(name), args[1:]...))
 			}
@@ -330,9 +328,9 @@ func embeddedCommands(text string) [][]string {
 		for i, word := range words {
 			word = word[strings.LastIndexByte(word, '=')+1:]
 			switch name := word[strings.LastIndexAny(word, ".:")+1:]; {
-			case known.In("destroying-programs", programName(word)):
+			case inList("destroying-programs", programName(word)):
 				out = append(out, append([]string{word}, words[i+1:]...))
-			case known.In("destroying-calls", strings.ToLower(name)):
+			case inList("destroying-calls", strings.ToLower(name)):
 				out = append(out, append([]string{"rm", "-rf"}, words[i+1:]...))
 			}
 		}
@@ -387,11 +385,11 @@ func (c *command) namesOnly() bool {
 	case c.is("grep", "rg"):
 		return c.has("q", "quiet", "c", "l", "L")
 	}
-	return known.In("named", c.name) || wraps(c.name)
+	return inList("named", c.name) || wraps(c.name)
 }
 
 func readsOnly(c *command) bool {
-	if words, ok := known.Tables().Reads[c.name]; ok {
+	if words, ok := tables().Reads[c.name]; ok {
 		return c.fitsAll(words)
 	}
 	switch c.name {
@@ -402,7 +400,7 @@ func readsOnly(c *command) bool {
 	case "go":
 		return oneOf(c.operandsAfter("C").at(0), "version", "list", "env", "doc", "help") && !c.exactly("-w", "-u")
 	}
-	return known.In("reads", c.name) || wraps(c.name)
+	return inList("reads", c.name) || wraps(c.name)
 }
 
 func (w *walk) onlyCritical(args list, line string) {

@@ -5,13 +5,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/handrail-bot/handrail/policy/shell/known"
 )
 
 func removeFiles(c *command) string {
 	recursive := c.has("r", "R", "recursive", "dir") || c.is("rimraf", "srm", "shred", "scrub", "wipe")
-	for _, a := range c.operandsAfter(known.Tables().Takes[c.name]...) {
+	for _, a := range c.operandsAfter(tables().Takes[c.name]...) {
 		c.remove(a, recursive)
 	}
 	return ""
@@ -70,7 +68,7 @@ func writeTarget(c *command, target string, from list) {
 }
 
 func copyFiles(c *command) string {
-	ops := c.operandsAfter(known.Tables().Takes[c.name]...)
+	ops := c.operandsAfter(tables().Takes[c.name]...)
 	if c.is("install") && c.has("d", "directory") {
 		return create(c)
 	}
@@ -108,7 +106,7 @@ func rsync(c *command) string {
 	if v, ok := c.option("e", "rsh"); ok && !strings.HasPrefix(v, "ssh") {
 		c.runProgram(c, v)
 	}
-	ops := c.operandsAfter(known.Tables().Takes[c.name]...)
+	ops := c.operandsAfter(tables().Takes[c.name]...)
 	for _, a := range ops {
 		if strings.Contains(a.s, ":") && !strings.HasPrefix(a.s, "/") {
 			return copyBetween(c, ops)
@@ -383,7 +381,7 @@ func findTests(c *command, tests, roots list) bool {
 		case "-fprint", "-fprintf", "-fls", "-fprint0":
 			c.write(next)
 		default:
-			filtered = filtered || known.In("find-tests", s)
+			filtered = filtered || inList("find-tests", s)
 		}
 	}
 	return filtered

@@ -3,8 +3,6 @@ package shell
 import (
 	"strconv"
 	"strings"
-
-	"github.com/handrail-bot/handrail/policy/shell/known"
 )
 
 func textTool(c *command) string {
@@ -34,11 +32,11 @@ func hugeSize(s string) bool {
 
 // textInput returns the input of a text tool: its files, or standard input.
 func textInput(c *command) string {
-	files := c.operandsAfter(known.Tables().Takes[c.name]...)
+	files := c.operandsAfter(tables().Takes[c.name]...)
 	switch {
 	case c.is("tr"):
 		return c.stdin()
-	case known.In("programmed", c.name) && !c.has("e", "expression"): // the first one is a program text or a pattern
+	case inList("programmed", c.name) && !c.has("e", "expression"): // the first one is a program text or a pattern
 		files = files.from(1)
 	}
 	if len(files) == 0 {

@@ -6,8 +6,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-
-	"github.com/handrail-bot/handrail/policy/shell/known"
 )
 
 // Severity is the amount of harm that a command can do, in increasing order.
@@ -115,7 +113,7 @@ type finding struct {
 // hit records that a rule matched. An unknown rule is critical.
 func (f *finding) hit(name, detail string) {
 	tier, text := Critical, name
-	if r, ok := known.Tables().Rules[name]; ok {
+	if r, ok := tables().Rules[name]; ok {
 		tier, text = Severity(slices.Index(tiers[:], r.Tier)), r.Text
 	}
 	f.bytes += len(detail) / 4 // counted with the next step
@@ -137,7 +135,7 @@ func (f *finding) hit(name, detail string) {
 	}
 	f.reasons = append(f.reasons, reason)
 	f.tiers = append(f.tiers, tier)
-	if f.leaked && known.In("publishing-rules", name) { //control:leaked-credential
+	if f.leaked && inList("publishing-rules", name) { //control:leaked-credential
 		f.hit("secret-sent", detail)
 	}
 }
@@ -146,7 +144,7 @@ func (f *finding) ranUnknown() bool {
 	return !slices.Contains(f.tiers, Critical) &&
 		slices.ContainsFunc(
 			f.reasons,
-			func(r Reason) bool { return known.In("unknown-runs", strings.TrimPrefix(r.Rule, "shell.")) },
+			func(r Reason) bool { return inList("unknown-runs", strings.TrimPrefix(r.Rule, "shell.")) },
 		)
 }
 

@@ -4,8 +4,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-
-	"github.com/handrail-bot/handrail/policy/shell/known"
 )
 
 // gitTool follows git: its global options, then the rule of the sub-command.
@@ -127,7 +125,7 @@ func gitPrograms(sub string, g *command) {
 		g.hit("git-program")
 		g.nested(value)
 	}
-	for _, value := range g.options(known.Words("git-program-options")...) {
+	for _, value := range g.options(wordsIn("git-program-options")...) {
 		if value != "" {
 			runs(value)
 		}
@@ -199,7 +197,7 @@ func gitForEach(g *command) {
 	if len(words) == 0 {
 		return
 	}
-	if first := firstWord(words[0].s + " x"); strings.Contains(first, "/") || known.In("shells", programName(first)) {
+	if first := firstWord(words[0].s + " x"); strings.Contains(first, "/") || inList("shells", programName(first)) {
 		g.hit("git-program")
 	}
 	if len(words) == 1 {
@@ -327,7 +325,7 @@ func gitRemove(g *command) string {
 }
 
 func gitReads(sub string, g *command) bool {
-	if words, ok := known.Tables().Reads[g.name]; ok {
+	if words, ok := tables().Reads[g.name]; ok {
 		return g.fitsAll(words)
 	}
 	switch sub {
@@ -337,15 +335,15 @@ func gitReads(sub string, g *command) bool {
 		return g.exactly("--get", "--get-all", "--get-regexp", "get") ||
 			len(g.operandsAfter()) == 1 && !g.has("unset", "edit", "e")
 	}
-	return known.In("git-reads", sub)
+	return inList("git-reads", sub)
 }
 
 func settingFits(list, key string) bool {
-	if known.In(list, key) {
+	if inList(list, key) {
 		return true
 	}
 	for i := range len(key) {
-		if key[i] == '.' && (known.In(list, key[:i+1]+"*") || known.In(list, "*"+key[i:])) {
+		if key[i] == '.' && (inList(list, key[:i+1]+"*") || inList(list, "*"+key[i:])) {
 			return true
 		}
 	}
@@ -382,7 +380,7 @@ func endsWith(s string, ends ...string) bool {
 
 func gitProgram(c *command, kv, value string, lasting bool) {
 	value = strings.TrimPrefix(value, "!")
-	if known.In("git-safe-programs", programName(firstWord(value+" :"))) && !strings.ContainsAny(value, ";|&$`(") {
+	if inList("git-safe-programs", programName(firstWord(value+" :"))) && !strings.ContainsAny(value, ";|&$`(") {
 		if lasting && strings.Contains(kv, "helper") && value == "store" {
 			c.found.hit("git-program", kv)
 		}

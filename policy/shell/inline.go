@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/handrail-bot/handrail/policy/shell/code"
-	"github.com/handrail-bot/handrail/policy/shell/known"
 )
 
 // foreign is the state of analyzing a program text in another language.
@@ -91,7 +90,7 @@ func (x *foreign) call(call code.Call) {
 		if !plain || code.LanguageOf(x.name) == "awk" && call.Name == "system" {
 			x.hit("program-runs")
 		}
-		x.opaque = x.opaque || !plain || known.In("shells", words[0].s) // a shell runs its input
+		x.opaque = x.opaque || !plain || inList("shells", words[0].s) // a shell runs its input
 		x.execute(call, words)
 	case code.Eval:
 		x.opaque = true

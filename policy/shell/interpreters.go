@@ -3,8 +3,6 @@ package shell
 import (
 	"slices"
 	"strings"
-
-	"github.com/handrail-bot/handrail/policy/shell/known"
 )
 
 var shellTakes = []string{"o", "O", "rcfile", "init-file"}
@@ -161,7 +159,7 @@ func inlineCode(c *command) (string, bool) {
 		args = args[:end]
 	}
 	for i, a := range args {
-		for _, n := range known.Tables().Code[c.name] {
+		for _, n := range tables().Code[c.name] {
 			if text, ok := codeOption(args.from(i+1), a.s, n); ok {
 				texts = append(texts, text)
 			}
@@ -252,7 +250,7 @@ func scriptableTool(c *command) string {
 		if holds(s, "system(", "syscmd(", "shell-command", "call-process") {
 			c.hit("program-runs")
 			c.mayRun([]string{s})
-		} else if ok && (oneOf(before, "", "%", "r ", "w ") || strings.HasPrefix(s, "sil")) && !known.In("safe-programs", code) && code != "less" {
+		} else if ok && (oneOf(before, "", "%", "r ", "w ") || strings.HasPrefix(s, "sil")) && !inList("safe-programs", code) && code != "less" {
 			c.runProgram(c, strings.Trim(code, "()'\""))
 		}
 		if cmd, file, ok := strings.Cut(s, " "); ok &&

@@ -7,8 +7,6 @@ import (
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
-
-	"github.com/handrail-bot/handrail/policy/shell/known"
 )
 
 // target is the destination of a redirection.
@@ -138,7 +136,7 @@ func talksShell(c syntax.Command) bool {
 	}
 	for i, w := range call.Args {
 		lit := w.Lit()
-		if known.In("shells", path.Base(lit)) || lit == "exec" || lit == "" && i == 0 {
+		if inList("shells", path.Base(lit)) || lit == "exec" || lit == "" && i == 0 {
 			return true
 		}
 	}

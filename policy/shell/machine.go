@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/handrail-bot/handrail/policy/shell/known"
 )
 
 // makeFilesystem handles programs that create a file system. In an image file in the workspace,
@@ -177,8 +175,8 @@ func container(c *command, ops list) {
 		short := len(a.s) > 2 && a.s[0] == '-' && a.s[1] != '-'
 		switch {
 		case option == "--privileged" && value != "false",
-			known.In("container-namespaces", option) && value == "host",
-			known.In("container-powers", option):
+			inList("container-namespaces", option) && value == "host",
+			inList("container-powers", option):
 			c.hit("container-escape")
 		case oneOf(option, "-v", "--volume", "--mount"):
 			containerMount(c, value)
@@ -280,7 +278,7 @@ func deleteInfrastructure(c *command) {
 	c.found.network = true
 	destroys := c.exactly("destroy", "-destroy", "--destroy")
 	if c.is("kubectl", "oc", "k", "microk8s.kubectl") {
-		destroys = c.exactly(known.Words("cluster-vital")...) || c.says("ns/", "namespace/")
+		destroys = c.exactly(wordsIn("cluster-vital")...) || c.says("ns/", "namespace/")
 	}
 	if destroys {
 		c.hit("infrastructure-destroy")
@@ -299,13 +297,13 @@ func cloud(c *command) string {
 	reads := true
 	for w := range strings.FieldsSeq(strings.ToLower(line)) {
 		verb, _, dashed := strings.Cut(w, "-")
-		if known.In("cloud-deletes", verb) {
+		if inList("cloud-deletes", verb) {
 			if reads = false; strings.Contains(line, "recursive") || strings.Contains(line, "-r ") || oneOf(w, "rb", "delete") ||
 				dashed && oneOf(verb, "delete", "terminate") {
 				c.hit("infrastructure-destroy")
 			}
 		}
-		reads = reads && !known.In("cloud-changes", verb)
+		reads = reads && !inList("cloud-changes", verb)
 	}
 	statements(c)
 	if c.says("get-secret", "print-access") {
@@ -478,7 +476,7 @@ func statementDestroys(text string) bool {
 }
 
 func databaseTask(c *command) {
-	tasks, listed := known.Tables().Tasks[c.name]
+	tasks, listed := tables().Tasks[c.name]
 	destroys := listed && c.fitsAll(tasks) && !c.asksHelp() ||
 		c.exactly("dbshell", "dbconsole", "dbaccess") && sqlDestroys().MatchString(c.waiting())
 	if code := c.at(c.index("runner", "shell", "tinker") + 1); c.is("rails", "artisan", "manage.py") &&

@@ -3,8 +3,6 @@ package shell
 import (
 	"path"
 	"strings"
-
-	"github.com/handrail-bot/handrail/policy/shell/known"
 )
 
 func sendsSecret(c *command, in string) bool {
@@ -41,7 +39,7 @@ func download(c *command) string {
 		return unknown
 	}
 	c.found.network = true
-	takes := known.Tables().Takes["curl"]
+	takes := tables().Takes["curl"]
 	if strings.HasPrefix(c.name, "wget") {
 		takes = append([]string{"O"}, takes...)
 	}
@@ -207,7 +205,7 @@ func netcat(c *command) string {
 	return remote
 }
 
-func isShellText(s string) bool { return known.In("shells", programName(firstWord(s+" x"))) }
+func isShellText(s string) bool { return inList("shells", programName(firstWord(s+" x"))) }
 
 func openssl(c *command) string {
 	switch {

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"slices"
 	"strings"
-
-	"github.com/handrail-bot/handrail/policy/shell/known"
 )
 
 // goTool handles go.
@@ -35,7 +33,7 @@ func packageTool(c *command) string {
 	if at, ok := projectTool(c); ok {
 		return c.exec(c.list[at:])
 	}
-	ops := c.operandsAfter(known.Tables().Takes[c.name]...)
+	ops := c.operandsAfter(tables().Takes[c.name]...)
 	if key := ops.at(2); ops.at(0) == "config" && ops.at(1) == "get" &&
 		(strings.Contains(key, "_auth") || strings.Contains(key, "_password") || secretName(key)) {
 		c.hit("secret-read")
@@ -57,7 +55,7 @@ func rateScriptName(c *command, name string) {
 	if endsWith(name, "dry-run", "-check") {
 		return
 	}
-	if first, _, _ := strings.Cut(base, "-"); known.In("release-names", base) || known.In("release-names", first) {
+	if first, _, _ := strings.Cut(base, "-"); inList("release-names", base) || inList("release-names", first) {
 		c.hit("deploy-script")
 	}
 }
@@ -107,9 +105,9 @@ func assignments(c *command) {
 		switch {
 		case name == "SHELL" || name == ".SHELLFLAGS":
 			c.runProgram(c, value)
-		case known.In("variables-options", name):
+		case inList("variables-options", name):
 			pass(c.walk, name, value)
-		case known.In("make-programs", name):
+		case inList("make-programs", name):
 			pass(c.walk, name+"_command", value)
 		}
 	}
@@ -167,12 +165,12 @@ func taskRunner(c *command) string {
 	if at := c.index("--command", "-c"); c.is("nix") && at >= 0 {
 		c.exec(c.from(at + 1))
 	}
-	first := c.operandsAfter(known.Tables().Takes[c.name]...).at(0)
+	first := c.operandsAfter(tables().Takes[c.name]...).at(0)
 	if !oneOf(first, "run", "exec", "x") || c.is("nix", "npx", "bunx", "pnpx") {
 		return tabled(c)
 	}
 	inner := c.from(c.index(first) + 1)
-	inner = inner.from(max(0, inner.command(known.Words("runner-options")...)))
+	inner = inner.from(max(0, inner.command(wordsIn("runner-options")...)))
 	if c.is("direnv") { // behind a directory
 		inner = inner.from(1)
 	}
@@ -197,7 +195,7 @@ func projectTool(c *command) (int, bool) {
 	}
 	for i := start; i < len(c.list); i++ {
 		if !oneOf(c.at(i), "--no-install", "--no", "--offline", "--quiet", "-q", "--bun") {
-			return i, known.In("project-tools", c.at(i))
+			return i, inList("project-tools", c.at(i))
 		}
 	}
 	return 0, false

@@ -4,8 +4,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-
-	"github.com/handrail-bot/handrail/policy/shell/known"
 )
 
 // families maps programs to rules of their own. A program needs no rule if its effect
@@ -53,7 +51,7 @@ func families() map[string]rule {
 
 // rulesByProgram returns the rules of all known programs.
 func rulesByProgram() map[string]rule {
-	t := known.Tables()
+	t := tables()
 	rules := map[string]rule{}
 	for _, name := range []string{"reads", "looks", "checkers", "project-tools"} {
 		for program := range t.Lists[name] {
@@ -113,10 +111,10 @@ func unlisted(c *command) string {
 }
 
 func finds(c *command) []string {
-	for _, t := range known.Tables().Finds[c.name] {
+	for _, t := range tables().Finds[c.name] {
 		if c.fitsAll(t.Words) {
 			for _, rule := range t.Rules {
-				c.found.network = c.found.network || known.In("network-rules", rule)
+				c.found.network = c.found.network || inList("network-rules", rule)
 				c.hit(rule)
 			}
 			return t.Rules
@@ -127,10 +125,10 @@ func finds(c *command) []string {
 
 // rateDestructive rates destructive sub-commands of the clients of remote services.
 func rateDestructive(c *command) {
-	if !known.In("remote-clients", c.name) || c.asksHelp() {
+	if !inList("remote-clients", c.name) || c.asksHelp() {
 		return
 	}
-	ops := c.operandsAfter(known.Tables().Takes[c.name]...)
+	ops := c.operandsAfter(tables().Takes[c.name]...)
 	for i, a := range ops[:min(3, len(ops))] {
 		words := verbWords(a.s)
 		if anyIn("reading-verbs", words) {
@@ -145,7 +143,7 @@ func rateDestructive(c *command) {
 }
 
 func anyIn(list string, words []string) bool {
-	return slices.ContainsFunc(words, func(s string) bool { return known.In(list, s) })
+	return slices.ContainsFunc(words, func(s string) bool { return inList(list, s) })
 }
 
 var wordEnd = lazily(`[a-z][A-Z]`)
@@ -159,14 +157,14 @@ func verbWords(s string) []string {
 // plain is the rule of unknown or harmless programs. They may be wrappers: in a command
 // in their arguments, only critical findings count.
 func plain(c *command) string {
-	if known.In("word-arguments", c.name) {
+	if inList("word-arguments", c.name) {
 		return c.passedOn()
 	}
 	if at := slices.IndexFunc(c.list, func(a arg) bool { return dangerous(programName(a.s)) && !strings.HasSuffix(a.s, "/") }); at >= 0 {
 		c.onlyCritical(c.list[at:], c.line())
 	}
 	for i, a := range c.list {
-		if dangerous(firstWord(a.s)) && strings.Contains(a.s, " ") && !known.In("text-options", c.at(i-1)) {
+		if dangerous(firstWord(a.s)) && strings.Contains(a.s, " ") && !inList("text-options", c.at(i-1)) {
 			c.onlyCritical(argsOf("sh", "-c", a.s), c.line())
 		}
 	}
@@ -195,7 +193,7 @@ func tabled(c *command) string {
 }
 
 func subcommand(c *command) (string, bool) {
-	subs := known.Tables().Subs[c.name]
+	subs := tables().Subs[c.name]
 	if c.asksHelp() || len(subs) == 0 {
 		return unknown, false
 	}
@@ -218,7 +216,7 @@ func subcommand(c *command) (string, bool) {
 }
 
 func operandReadings(c *command) []list {
-	ops := c.operandsAfter(known.Tables().Takes[c.name]...)
+	ops := c.operandsAfter(tables().Takes[c.name]...)
 	out := []list{ops}
 	for i, a := range c.list {
 		if len(a.s) < 2 || a.s[0] != '-' {
@@ -277,7 +275,7 @@ func fitsWord(s string, ops list, anywhere bool) bool {
 // applySubRule records the rule of a sub-command, and rates the other arguments of the
 // command.
 func applySubRule(c *command, name string, ops list) string {
-	c.found.network = c.found.network || known.In("network-rules", name)
+	c.found.network = c.found.network || inList("network-rules", name)
 	switch name {
 	case "infrastructure-delete":
 		deleteInfrastructure(c)

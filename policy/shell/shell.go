@@ -5,7 +5,7 @@
 // a wall without network access, only critical findings do.
 //
 // A walk traverses the syntax tree and expands its words. Each command is passed to the
-// rule of its program. Package known has the tables, package code reads program texts in
+// rule of its program. tables.txt has the tables, package code reads program texts in
 // other languages. The results are collected in a finding.
 package shell
 

@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/handrail-bot/handrail/policy/shell/known"
 )
 
 // labelled is one command of a corpus.
@@ -127,8 +125,8 @@ func count(b bool) int {
 // TestRules runs the examples that stand in the table of rules.
 func TestRules(t *testing.T) {
 	tiers, seen := []string{"none", "medium", "high", "critical"}, map[string]bool{}
-	for _, name := range known.Tables().Order {
-		r := known.Tables().Rules[name]
+	for _, name := range tables().Order {
+		r := tables().Rules[name]
 		t.Run(r.Name, func(t *testing.T) {
 			if seen[r.Name] {
 				t.Error("the rule is in the table twice")

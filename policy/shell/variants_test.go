@@ -7,8 +7,6 @@ import (
 	"os"
 	"strings"
 	"testing"
-
-	"github.com/handrail-bot/handrail/policy/shell/known"
 )
 
 // TestVariantsKeepTheirTier wraps, quotes and respells commands at random. No
@@ -160,7 +158,7 @@ func FuzzAnalyze(f *testing.F) {
 	for _, c := range variantBases {
 		f.Add(c)
 	}
-	for _, r := range known.Tables().Rules {
+	for _, r := range tables().Rules {
 		f.Add(r.Example)
 	}
 	for _, c := range []string{"${a:b:c}", "a[$(x)]=1", "$'\\x", "<(", "{1..9}{a..z}", "$((1/0))", "${!a}", "case", "~\\", "x=${x}${x}"} {

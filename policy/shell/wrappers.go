@@ -3,8 +3,6 @@ package shell
 import (
 	"slices"
 	"strings"
-
-	"github.com/handrail-bot/handrail/policy/shell/known"
 )
 
 func wrapperOf(program string) (rule, bool) {
@@ -22,7 +20,7 @@ func wrapperOf(program string) (rule, bool) {
 // wrapper finds and follows the command of a program in the table of wrappers. The value
 // of an option may be the command itself, in versions in which that option has no value.
 func wrapper(c *command) string {
-	t := known.Tables().Wraps[c.name]
+	t := tables().Wraps[c.name]
 	if t.Rule != "privilege" && c.asksHelp() ||
 		c.is("sudo") && len(c.list) == 1 && c.exactly("-V", "--version", "--help", "-h") {
 		return unknown

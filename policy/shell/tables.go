@@ -1,7 +1,4 @@
-// Package known contains the data for analyzing commands: the rules, each with an
-// example, and the meaning of programs, sub-commands, options and variables. rules.txt
-// and tables.txt hold it, each in its own format.
-package known
+package shell
 
 import (
 	_ "embed"
@@ -11,7 +8,8 @@ import (
 	"sync"
 )
 
-// rulesText and tablesText are the data files, which describe their own format.
+// rulesText and tablesText are the data files, which describe their own format: the rules,
+// each with an example, and the meaning of programs, sub-commands, options and variables.
 //
 //go:embed rules.txt
 var rulesText string
@@ -19,54 +17,54 @@ var rulesText string
 //go:embed tables.txt
 var tablesText string
 
-// Rule is one rule. Example matches it, Counter does not.
-type Rule struct {
+// ruleRow is one rule. Example matches it, Counter does not.
+type ruleRow struct {
 	Name             string
 	Tier             string
 	Text             string
 	Example, Counter string
 }
 
-// SubRule is the rule of a program's sub-commands.
-type SubRule struct{ Subs, Rule, Unless []string }
+// subRule is the rule of a program's sub-commands.
+type subRule struct{ Subs, Rule, Unless []string }
 
-// Finds are the rules that match if the words of a command fit.
-type Finds struct{ Words, Rules []string }
+// findsRow are the rules that match if the words of a command fit.
+type findsRow struct{ Words, Rules []string }
 
-// Wrap describes a program that runs the command in its arguments.
-type Wrap struct {
+// wrapRow describes a program that runs the command in its arguments.
+type wrapRow struct {
 	Takes []string // options with a separate value
 	Skip  int      // number of operands before the command
 	Rule  string   // rule of the wrapper itself
 }
 
-// NamingOption describes options that name a program or a file. Kind, the first word of
+// namingOption describes options that name a program or a file. Kind, the first word of
 // the line, is its use.
-type NamingOption struct {
+type namingOption struct {
 	Kind    string
 	Options []string
 }
 
-// Edits describes the operands that a program writes: the one at Place, or all if its
+// editsRow describes the operands that a program writes: the one at Place, or all if its
 // Words fit.
-type Edits struct {
+type editsRow struct {
 	Takes []string // options with a value
 	Place string
 	Words []string
 }
 
-// Knowledge holds the tables, mostly by program name.
-type Knowledge struct {
-	Rules   map[string]Rule
+// knowledge holds the tables, mostly by program name.
+type knowledge struct {
+	Rules   map[string]ruleRow
 	Order   []string // names of the rules, in order
-	Subs    map[string][]SubRule
-	Finds   map[string][]Finds
+	Subs    map[string][]subRule
+	Finds   map[string][]findsRow
 	Reads   map[string][]string // words with which a program only reads
 	Setup   map[string][]string // words with which it prints a shell's set-up code
 	Tasks   map[string][]string // words that destroy a database
-	Wraps   map[string]Wrap
-	Options map[string][]NamingOption
-	Edits   map[string]Edits
+	Wraps   map[string]wrapRow
+	Options map[string][]namingOption
+	Edits   map[string]editsRow
 	Takes   map[string][]string
 	Code    map[string][]string
 	Lists   map[string]map[string]bool
@@ -74,26 +72,26 @@ type Knowledge struct {
 	words   map[string][]string // sorted words of each list
 }
 
-// Tables returns the tables, which are read on first use.
-var Tables = sync.OnceValue(readTables)
+// tables returns the tables, which are read on first use.
+var tables = sync.OnceValue(readTables)
 
-// In reports whether word is in the given list.
-func In(list, word string) bool { return slices.Contains(Tables().within[word], list) }
+// inList reports whether word is in the given list.
+func inList(list, word string) bool { return slices.Contains(tables().within[word], list) }
 
-// Words returns the sorted words of a list.
-func Words(list string) []string { return Tables().words[list] }
+// wordsIn returns the sorted words of a list.
+func wordsIn(list string) []string { return tables().words[list] }
 
-func readTables() *Knowledge {
-	k := &Knowledge{
-		Rules:   map[string]Rule{},
-		Subs:    map[string][]SubRule{},
-		Finds:   map[string][]Finds{},
+func readTables() *knowledge {
+	k := &knowledge{
+		Rules:   map[string]ruleRow{},
+		Subs:    map[string][]subRule{},
+		Finds:   map[string][]findsRow{},
 		Reads:   map[string][]string{},
 		Setup:   map[string][]string{},
 		Tasks:   map[string][]string{},
-		Wraps:   map[string]Wrap{},
-		Options: map[string][]NamingOption{},
-		Edits:   map[string]Edits{},
+		Wraps:   map[string]wrapRow{},
+		Options: map[string][]namingOption{},
+		Edits:   map[string]editsRow{},
 		Takes:   map[string][]string{},
 		Code:    map[string][]string{},
 		Lists:   map[string]map[string]bool{},
@@ -102,7 +100,7 @@ func readTables() *Knowledge {
 	}
 	for line := range strings.SplitSeq(rulesText, "\n") {
 		if f := strings.Split(line, "\t"); len(f) == 5 {
-			k.Rules[f[0]] = Rule{f[0], f[1], f[2], f[3], f[4]}
+			k.Rules[f[0]] = ruleRow{f[0], f[1], f[2], f[3], f[4]}
 			k.Order = append(k.Order, f[0])
 		}
 	}
@@ -123,13 +121,13 @@ func readTables() *Knowledge {
 }
 
 // add adds a line of the tables for one program.
-func (k *Knowledge) add(kind, name string, columns [][]string) {
+func (k *knowledge) add(kind, name string, columns [][]string) {
 	a, b, c := columns[0], columns[1], columns[2]
 	switch kind {
 	case "sub":
-		k.Subs[name] = append(k.Subs[name], SubRule{a, b, c})
+		k.Subs[name] = append(k.Subs[name], subRule{a, b, c})
 	case "finds":
-		k.Finds[name] = append(k.Finds[name], Finds{a, b})
+		k.Finds[name] = append(k.Finds[name], findsRow{a, b})
 	case "reads":
 		k.Reads[name] = a
 	case "setup":
@@ -138,11 +136,11 @@ func (k *Knowledge) add(kind, name string, columns [][]string) {
 		k.Tasks[name] = append(k.Tasks[name], a...)
 	case "wrap":
 		skip, _ := strconv.Atoi(strings.Join(b, ""))
-		k.Wraps[name] = Wrap{a, skip, strings.Join(c, "")}
+		k.Wraps[name] = wrapRow{a, skip, strings.Join(c, "")}
 	case "edits":
-		k.Edits[name] = Edits{a, strings.Join(b, ""), c}
+		k.Edits[name] = editsRow{a, strings.Join(b, ""), c}
 	case "run", "load", "text", "config", "variable", "writes":
-		k.Options[name] = append(k.Options[name], NamingOption{kind, a})
+		k.Options[name] = append(k.Options[name], namingOption{kind, a})
 	case "takes":
 		k.Takes[name] = a
 	case "code":

@@ -1,4 +1,4 @@
-package known
+package shell
 
 import (
 	"slices"
@@ -15,26 +15,26 @@ func TestTables(t *testing.T) {
 			t.Errorf("no kind of line: %q", line)
 		}
 	}
-	tables := Tables()
+	all := tables()
 	exists := func(program string, rules ...string) {
 		for _, r := range rules {
 			// cloud-read, auth-status and the like are no rules but say what to do.
-			if _, ok := tables.Rules[r]; !ok && !slices.Contains([]string{"cloud-read", "remote-read", "auth-status", "infrastructure-delete", "package-config", "package-config-go"}, r) {
+			if _, ok := all.Rules[r]; !ok && !slices.Contains([]string{"cloud-read", "remote-read", "auth-status", "infrastructure-delete", "package-config", "package-config-go"}, r) {
 				t.Errorf("%s: there is no rule %s", program, r)
 			}
 		}
 	}
-	for program, list := range tables.Finds {
+	for program, list := range all.Finds {
 		for _, l := range list {
 			exists(program, l.Rules...)
 		}
 	}
-	for program, list := range tables.Subs {
+	for program, list := range all.Subs {
 		for _, l := range list {
 			exists(program, l.Rule...)
 		}
 	}
-	for program, list := range tables.Options {
+	for program, list := range all.Options {
 		kinds := map[string]string{}
 		for _, l := range list {
 			for _, o := range l.Options {
@@ -45,12 +45,12 @@ func TestTables(t *testing.T) {
 			}
 		}
 	}
-	for program, e := range tables.Edits {
+	for program, e := range all.Edits {
 		if (e.Place == "") != (len(e.Words) > 0) {
 			t.Errorf("%s: its line names a place or words", program)
 		}
 	}
-	for program, w := range tables.Wraps {
+	for program, w := range all.Wraps {
 		if w.Rule != "" {
 			exists(program, w.Rule)
 		}
