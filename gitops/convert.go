@@ -154,7 +154,7 @@ func (c *converter) write(
 }
 
 // writeKnown stores a content that an encrypting filter would change. Only bytes that the
-// repository has already are safe: others may be what must not be read.
+// repository has already are safe: others may be the secret itself.
 func (c *converter) writeKnown(r io.Reader, limit int64) (plumbing.Hash, error) {
 	data, err := io.ReadAll(io.LimitReader(r, limit+1))
 	if err != nil {

@@ -140,8 +140,8 @@ func (m *Mirror) SetRef(ctx context.Context, ref, commit, old string) error {
 	return nil
 }
 
-// move is [Mirror.push] in a local clone: it moves the branch, as far as the work contains
-// what is there.
+// move is [Mirror.push] in a local clone: it moves the branch if the work contains
+// its commits.
 func (m *Mirror) move(ctx context.Context, p Push) (made bool, err error) {
 	now, err := m.Resolve(ctx, p.Ref)
 	if errors.Is(err, ErrNotFound) {

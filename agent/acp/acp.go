@@ -21,7 +21,7 @@ import (
 // version is the version of the protocol.
 const version = 1
 
-// Handler receives what an agent sends by itself. Its methods are called one at a time, in
+// Handler receives the unasked messages of an agent. Its methods are called one at a time, in
 // the order of the messages, also before a turn begins and after it has ended. They must
 // return at once.
 type Handler interface {

@@ -30,7 +30,7 @@ const helloTime = 30 * time.Second
 // Door is the way from a workspace with an agent to the bot. It is the workspace's
 // [workspace.Egress], and tells three kinds of connections apart by their first line: MCP,
 // requests to the model's server, and all others, which the next egress decides about.
-// Everything in the workspace can use it, so nobody is trusted for having come through it.
+// Everything in the workspace can use it, so a request through it has no trust.
 type Door struct {
 	at   Endpoint
 	next workspace.Egress // nil: others are refused

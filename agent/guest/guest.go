@@ -8,7 +8,7 @@
 //   - A call of our tools arrives over a synthetic MCP server, and is a call as it stands.
 //   - Its own actions are told by calls of agent_step, and saved like those of a command.
 //
-// Nothing rests on what the agent asks or tells: it lives in the disposable copy, without a
+// Nothing rests on the agent's own words: it lives in the disposable copy, without a
 // network, and reaches the model's server only through [Door].
 //
 //	guest.go       the model; start reading here
@@ -99,7 +99,7 @@ func (g *Guest) Busy() bool {
 // News implements [tools.Beside].
 func (*Guest) News() []string { return nil }
 
-// Stream brings the agent up to date with a conversation, and yields what it says until it
+// Stream brings the agent up to date with a conversation, and yields its messages until it
 // calls a tool or ends its turn.
 func (g *Guest) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.Part, error] {
 	return func(yield func(llm.Part, error) bool) {

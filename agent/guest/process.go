@@ -13,7 +13,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/workspace"
 )
 
-// Limits of what an agent may send while nothing reads it.
+// Limits of unread messages of an agent.
 const (
 	maxEvents = 50_000
 	maxBytes  = 32 << 20

@@ -16,7 +16,7 @@ type Lull struct {
 	over    chan struct{} // closed when none streams; nil if none does
 }
 
-// Of returns a model whose answers are waited for.
+// Of returns m with its answers counted: the index waits for them.
 func (l *Lull) Of(m llm.Model) llm.Model { return streaming{m, l} }
 
 type streaming struct {

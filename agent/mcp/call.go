@@ -37,7 +37,7 @@ type Call struct {
 }
 
 // Result is the result of a call. Text is the server's, neither cleaned nor bounded
-// beyond what a request may bring.
+// beyond the limit of a response.
 type Result struct {
 	Text     string
 	Images   []session.Blob

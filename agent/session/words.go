@@ -109,7 +109,7 @@ func (s Status) finished() bool {
 	return false
 }
 
-// Succeeded reports whether a run came to what was asked for.
+// Succeeded reports whether a run did its task.
 func (s Status) Succeeded() bool {
 	return s == StatusDone || s == StatusAnswered || s == StatusReviewed
 }

@@ -57,8 +57,8 @@ func (e *Engine) recipe(ctx context.Context, j Job) (*project.Recipe, error) {
 	return e.cfg.Recipe(ctx, commitFiles{repo: j.Repo, commit: at}) //control:recipe-of-the-base
 }
 
-// buildsOn sets the image that a set-up builds, and returns what identifies its programs. The name is bound to the
-// content of the set-up's files, too.
+// buildsOn sets the image that a set-up builds, and returns the identity of its programs. The name also
+// depends on the content of the set-up's files.
 func (s *setUp) buildsOn(repo string) (programs string) {
 	r := s.recipe
 	facts := []string{repo, r.File, r.Text, r.Context, r.Target, fmt.Sprint(r.Args), s.network}

@@ -16,7 +16,7 @@ import (
 type needs struct {
 	managers []*deps.Manager
 	layered  bool // a layer below the workspace may have them
-	known    bool // the workspace is known to have no others: nobody made its image
+	known    bool // the workspace is known to have no others: it has no image
 }
 
 // rootFiles are the files at the root of a repository.

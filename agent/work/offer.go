@@ -25,7 +25,7 @@ type offer struct {
 	changed  string // reason that older requests about the same become stale
 }
 
-// standing is where an offer stands with the approvers.
+// standing is the state of an offer.
 type standing int
 
 const (
@@ -56,8 +56,8 @@ func (e *Engine) asking(j Job, at *session.State) *asking {
 	}
 }
 
-// stands returns where an offer stands, with the answer that settled it or the open request
-// about it. Answers of approvers are kept for all sessions.
+// stands returns the standing of an offer, with the answer that settled it or the open
+// request about it. Answers of approvers are kept for all sessions.
 func (r *asking) stands(
 	ctx context.Context,
 	o offer,

@@ -32,7 +32,7 @@ func HeadOf(ctx context.Context, repo *gitops.Mirror, branch string) (string, er
 	return head, err
 }
 
-// Adopt returns the events with which a session goes on from what others made of its
+// Adopt returns the events by which a session continues on the commits of others on its
 // branch, and the files that differ. There are none if the branch is as the session left
 // it, or if the session has work that is not on it: then the push takes the commits in.
 func Adopt(

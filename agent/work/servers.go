@@ -123,7 +123,7 @@ func (r *serving) leave(what, why string) {
 	)
 }
 
-// judge returns where a server stands; q is the open request about it.
+// judge returns the standing of a server; q is the open request about it.
 func (r *serving) judge(ctx context.Context, s *server) (now standing, q *session.Request, err error) {
 	why := ""
 	switch {

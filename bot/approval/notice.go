@@ -13,7 +13,7 @@ import (
 	"github.com/handrail-bot/handrail/policy"
 )
 
-// EndNotice records what was said of the end of a session.
+// EndNotice records the bot's words about the end of a session.
 type EndNotice struct {
 	End    int64  `json:"end,omitempty"`    // event that ended the run
 	Note   string `json:"note,omitempty"`   // more about it, for the progress comment

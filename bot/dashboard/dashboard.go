@@ -2,7 +2,7 @@
 // the commands that a comment can give.
 //
 // A page is a function of the session's row and log. Pages are complete without script;
-// the script only appends what the stream brings. A button is a command: it goes the way
+// the script only appends to them. A button is a command: it goes the way
 // of a comment, with the same parser and the same rights. Every text of a session passes
 // [show] or [exact] before it reaches a template, which escapes it.
 //

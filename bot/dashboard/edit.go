@@ -29,7 +29,7 @@ type diffLine struct {
 // maxDiffLines limits the lines of one edit in a story.
 const maxDiffLines = 400
 
-// call returns a call for display. Its arguments tell by their names what they are.
+// callOf returns a call for display, with the names of its arguments.
 func callOf(c session.Call) callView {
 	v := callView{Name: line(c.Name, 60)}
 	var args map[string]json.RawMessage

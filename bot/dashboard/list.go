@@ -20,7 +20,7 @@ type row struct {
 	*store.Session
 	Used  policy.Limits
 	Sign  string // class of the style sheet
-	Stand string // why it stands still, or who works on it
+	Stand string // reason of its wait, or the server that works on it
 	Age   string // since the last change
 	Link  string // address of the thread
 }
@@ -66,7 +66,7 @@ func (s *Server) rowOf(r *store.Session) row {
 	return out
 }
 
-// standing says who works on a session, or why it stands still.
+// standing names the server that works on a session, or the reason of its wait.
 func standing(r *store.Session, now time.Time) string {
 	since := ago(now.Sub(r.Updated))
 	held := r.Owner != "" && r.Until.After(now)

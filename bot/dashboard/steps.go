@@ -38,8 +38,8 @@ func (p *present) note(payload any) {
 	}
 }
 
-// stepStanding is what a command can do about a step: undo it and the later ones, or redo it,
-// which is an undo. Numbers are those of the commands, 0 means that it cannot.
+// stepStanding holds the numbers of the commands for a step: undo it and the later ones, or
+// redo it if it is an undo. 0 means that there is no such command.
 type stepStanding struct {
 	undo, redo int
 	undone     bool

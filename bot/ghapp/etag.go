@@ -15,8 +15,8 @@ const (
 
 // cachingTransport caches GET responses by ETag and revalidates them with GitHub on
 // every use. An unchanged response does not count against the rate limit, and a cached
-// one is never used without revalidation. It stands above the judge of answers: what is no
-// answer never gets here.
+// one is never used without revalidation. It is above the judge of answers, so it caches
+// complete answers only.
 type cachingTransport struct {
 	next http.RoundTripper
 

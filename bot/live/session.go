@@ -107,7 +107,7 @@ type Scheduled struct {
 	Asks       bool   `json:"asks,omitempty"`
 	InThread   bool   `json:"in_thread,omitempty"`
 
-	Triage bool     `json:"triage,omitempty"` // it sorts an issue that nobody asked it to sort
+	Triage bool     `json:"triage,omitempty"` // it sorts an issue without a request
 	Had    []string `json:"had,omitempty"`    // labels of that issue at the beginning
 	Range
 }

@@ -40,7 +40,7 @@ type Kept struct {
 
 // Draft is the stored data of a pull request's draft state.
 type Draft struct {
-	Ended int       `json:"ended,omitempty"` // number of the pull request whose draft has ended, by whomever
+	Ended int       `json:"ended,omitempty"` // number of the pull request that is no draft any more
 	Head  string    `json:"head,omitempty"`  // commit with checks that are awaited
 	Since time.Time `json:"since,omitzero"`  // start of that wait
 }

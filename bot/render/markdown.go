@@ -107,7 +107,7 @@ func headline(s *session.State) string {
 	return " · " + strings.Join(parts, " · ")
 }
 
-// modeOf names the mode of the present request where it is not the one that makes changes.
+// modeOf names the mode of the present request, unless it is code.
 func modeOf(s *session.State) []string {
 	if mode := s.ModeName(); mode != "" && mode != "code" {
 		return []string{mode + " mode"}

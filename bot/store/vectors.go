@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Vectors keeps what a model made of files, see package agent/index. maker identifies the
+// Vectors keeps the vectors of files, see package agent/index. maker identifies the
 // model, blob the content. Rows can be made anew, so they are not exported.
 type Vectors interface {
 	// Vectors returns the rows of blobs, by blob. It notes that they were used.

@@ -119,8 +119,8 @@ func perOutcome(by map[string]int) string {
 	return strings.Join(parts, ", ")
 }
 
-// status answers [statusCmd], and nobody else: requests of other machines, and those that
-// came through a proxy, learn nothing.
+// status answers [statusCmd] alone: requests of other machines, and those that came through
+// a proxy, learn nothing.
 func (s *server) status(w http.ResponseWriter, r *http.Request) {
 	from, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil || !from.Addr().IsLoopback() || isForwarded(r) { //control:status-is-for-this-machine

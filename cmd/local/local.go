@@ -308,7 +308,7 @@ func (s *Session) addMessage(ctx context.Context, w Wish) error {
 	return s.log.Append(ctx, state.WithTakeBack(said, session.Place{}, *w.TakeBack)...)
 }
 
-// adopt makes a session that is asked for more go on from what is on its branch now.
+// adopt has a session with a new task go on from the present commit of its branch.
 func (s *Session) adopt(ctx context.Context, state *session.State, asked string) error {
 	if asked == "" {
 		return nil

@@ -103,7 +103,7 @@ func (c *deleteCmd) ofDatabase(ctx context.Context, w *door.Console, ids []strin
 	return nil
 }
 
-// forgetAll removes what else is left of deleted sessions of handrail run.
+// forgetAll removes the remains of deleted sessions of handrail run.
 func forgetAll(ctx context.Context, w *door.Console, list []*local.StoredRun) error {
 	for _, r := range list {
 		said := "deleted session " + r.ID

@@ -51,7 +51,7 @@ type Metrics struct {
 	sessions map[string]*known // those that run
 }
 
-// Label values for what is not in a label.
+// Label values in place of names that no label may have.
 const (
 	other  = "other"
 	served = "mcp" // tools of MCP servers, whose names others choose

@@ -49,7 +49,7 @@ type Traces struct {
 	newer    bool // names
 }
 
-// Limits of what is sent, and of the time for it.
+// Limits of exports, in size and time.
 const (
 	maxContent  = 32 << 10 // bytes of a content
 	sendTime    = 10 * time.Second
@@ -80,7 +80,7 @@ func NewTraces(ctx context.Context, cfg TracesConfig) (*Traces, error) {
 		)),
 	)
 	t.tracer = t.provider.Tracer("github.com/handrail-bot/handrail")
-	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(error) {})) // reported logs what fails
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(error) {})) // reported logs failures
 	return t, nil
 }
 

@@ -97,7 +97,7 @@ func (t *Terminal) now() (out []string) {
 	case g.live.Thinking != "":
 		what = cmp.Or(untrusted.EscapeLine(g.live.Title), "thinking")
 		tail(g.live.Thinking, dim)
-	case g.live.Silent > 0: // why stands below it, where there is room
+	case g.live.Silent > 0: // the reason is below, if there is room
 		what, more, _ = strings.Cut(untrusted.EscapeLine(g.live.Title), " (")
 		more = strings.TrimSuffix(more, ")")
 	case g.live.Title != "":

@@ -20,7 +20,7 @@ type screen struct {
 	drawn   int    // number of live lines on the screen
 	held    bool   // a prompt is open; nothing is drawn
 	listens bool   // lines may be typed
-	typed   string // the beginning of a line that is being typed; it stands below the live lines
+	typed   string // the beginning of a typed line; it is below the live lines
 	stop    chan struct{}
 	ended   chan struct{}
 }

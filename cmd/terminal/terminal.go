@@ -107,7 +107,7 @@ func (t *Terminal) Begin(before []session.Event) {
 }
 
 // Listen calls typed with each line that is typed while the terminal has live lines, one at
-// a time. The line stands below them as it grows. stop ends that.
+// a time. The growing line is below them. stop ends that.
 func (t *Terminal) Listen(e *Editor, typed func(line string)) (stop func()) {
 	s := t.screen
 	if e == nil || !s.look.Live {
@@ -212,7 +212,7 @@ func (t *Terminal) follow(payload any) []string {
 const maxPatch = 20
 
 // patch returns the lines of a checkpoint's change for a terminal, without the headers of
-// git: the file names stand above them.
+// git: the file names are above them.
 func (t *Terminal) patch(p *session.Checkpoint) (out []string) {
 	l := t.screen.look
 	if t.patchOf == nil || l.Width == 0 || t.quiet {

@@ -95,8 +95,8 @@ func isBinary(data []byte) bool {
 	return printable>>7 < other
 }
 
-// toUTF8 decodes a content. A workspace shows files as they are committed, so what is
-// UTF-8 was written to be committed.
+// toUTF8 decodes a content. A workspace shows files as they are committed, so
+// UTF-8 stays.
 func toUTF8(data []byte, name string) ([]byte, error) {
 	if bytes.IndexByte(data, 0) < 0 && bytes.IndexByte(data, 27) < 0 && utf8.Valid(data) {
 		return data, nil

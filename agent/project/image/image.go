@@ -59,7 +59,7 @@ func Find(ctx context.Context, files project.Files, allows func(image string) bo
 		yields := dev.isBase() && len(found) > 0
 		if yields {
 			found[0].why += fmt.Sprintf("; %s names %s, which has no language", dev.Path, dev.Image)
-			dev.Features = nil // they are what the other image has
+			dev.Features = nil // the other image has them
 		}
 		out.Notes = append(out.Notes, unsupported(*dev)...)
 		if !yields && dev.Image != "" && take(dev.Image, dev.Path+" names it") {

@@ -35,7 +35,7 @@ const triageTool = "triage_issue"
 // nothing are the words of a session without a requester that has nothing to say.
 const nothing = "nothing to report"
 
-// verdict is what a triage found. Its zero value means that there is nothing to say.
+// verdict is the result of a triage. The zero value means that nothing was found.
 type verdict struct {
 	labels   []string
 	same     []int64 // issues that report the same

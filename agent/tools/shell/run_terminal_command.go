@@ -387,8 +387,7 @@ func report(cmd workspace.Command, res workspace.CommandResult, most int) string
 // killed is a shell's exit code for a command ended by SIGKILL.
 const killed = 137
 
-// hiddenFailure returns the exit codes of a pipeline in which a command failed whose status the
-// line hides, or "".
+// hiddenFailure returns the exit codes of a pipeline if the line hides a failed command, or "".
 func hiddenFailure(res workspace.CommandResult) string {
 	if !slices.ContainsFunc(res.Pipeline, func(code int) bool { return code != 0 && code != res.Exit }) {
 		return ""

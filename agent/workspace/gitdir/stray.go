@@ -118,8 +118,8 @@ func (r *repository) contents(commits []commit) map[string]bool {
 	return ids
 }
 
-// repository reads what git made in a workspace. The content is untrusted: whatever is
-// malformed or beyond a limit counts as missing.
+// repository reads a git directory of a workspace. It is untrusted: malformed or oversized
+// content counts as missing.
 type repository struct {
 	root *os.Root
 	left int // objects that may still be read

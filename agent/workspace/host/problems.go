@@ -74,7 +74,7 @@ func (s *servers) problems(ctx context.Context, q workspace.ProblemsQuery) ([]wo
 		_, told := s.told[rel]
 		s.mu.Unlock()
 		f := s.check(ctx, rel, text, was, had, until, inBase)
-		if len(disk) == 0 || had && (q.Base || !told) { // what was told may be of a state in between
+		if len(disk) == 0 || had && (q.Base || !told) { // the server may have been told a state in between
 			s.seeBase(&f, was, disk, back)
 		}
 		if f.State != string(lsp.None) || !q.Changed {

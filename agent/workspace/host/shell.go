@@ -27,8 +27,8 @@ import (
 // loop is the program of the shell. It reads commands from descriptor 3 and reports their
 // ends on descriptor 4; commands have neither. A command comes as a line "nonce lines status",
 // the directory to start in, or an empty line, and its own lines. If the shell cannot enter
-// that directory, it ends, and another shell takes its place. A shell that stands outside of
-// the root is sent back. The current directory is entered again, because it may have been
+// that directory, it ends, and another shell takes its place. A shell outside of the root is
+// sent back. The current directory is entered again, because it may have been
 // replaced; the target of `cd -` stays.
 //
 // The line of a command reaches the shell as it was approved. bash reads one line of ours behind

@@ -79,7 +79,7 @@ func (s *servers) index(ctx context.Context, name, first string) bool {
 			if err == nil {
 				break
 			}
-			if !errors.Is(err, lsp.ErrSilent) || ctx.Err() != nil { // it goes on where it was
+			if !errors.Is(err, lsp.ErrSilent) || ctx.Err() != nil { // it continues
 				return false
 			}
 		}

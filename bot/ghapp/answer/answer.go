@@ -84,7 +84,7 @@ func (j Judge) judge(r *http.Request, resp *http.Response) (why string, err erro
 		}
 		return "", nil
 	case status == http.StatusUnauthorized, status == http.StatusTooManyRequests:
-		return "", nil // also said by what stands before GitHub
+		return "", nil // a proxy says so, too
 	case status >= 400 && status < 500:
 		return judgeRefusal(resp)
 	case status/100 != 2:

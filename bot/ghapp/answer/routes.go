@@ -36,7 +36,7 @@ const (
 	checkMembers      = "id name status conclusion? head_sha html_url? external_id? " +
 		"app?.id app?.slug check_suite?.id output"
 	viaApp       = " performed_via_github_app?"
-	entryMembers = "type name path sha" // of a directory, or what is no file
+	entryMembers = "type name path sha" // of a directory, or of another object than a file
 )
 
 // route is a call of the API: its method and path below the base, in which * stands for

@@ -54,7 +54,7 @@ type Answer struct {
 type Refused struct {
 	Address string
 	Status  int
-	Why     string // what is wrong with an answer that is not of the API; continues "its answer"
+	Why     string // fault of an answer that is not of the API; continues "its answer"
 }
 
 // Error returns the address, and the status of the answer or its fault.
