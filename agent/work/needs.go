@@ -16,7 +16,7 @@ import (
 type needs struct {
 	managers []*deps.Manager
 	layered  bool // a layer below the workspace may have them
-	known    bool // the workspace is known to have no others: it has no image
+	known    bool // the workspace has no packages of its own: a sandbox, or a standard image
 }
 
 // rootFiles are the files at the root of a repository.

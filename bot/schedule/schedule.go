@@ -208,6 +208,26 @@ func (e Entry) Next(after time.Time) time.Time {
 	return at.Add(e.jitter(at))
 }
 
+// Outlook returns the next due time after now and the last run, formatted in UTC, or the
+// reason why there is none.
+func (e Entry) Outlook(now time.Time, st State, layout string) string {
+	if st.Last.After(now) {
+		now = st.Last
+	}
+	switch at := e.Next(now); {
+	case e.Refused != "":
+		return "refused: " + e.Refused
+	case CronFault(e.Schedule) != "":
+		return CronFault(e.Schedule)
+	case e.On != "":
+		return "on " + e.On
+	case at.IsZero():
+		return "never"
+	default:
+		return at.UTC().Format(layout)
+	}
+}
+
 // due is an occurrence to start now. At is its scheduled time, and Missed the number of
 // missed times before it. With Skip it is left out as well.
 type due struct {

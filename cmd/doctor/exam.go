@@ -16,22 +16,13 @@ import (
 	"github.com/handrail-bot/handrail/agent/prompt"
 )
 
-// ExamFinding is the result of one trial.
-type ExamFinding struct {
-	Name   string `json:"name"`
-	OK     bool   `json:"ok"`
-	Detail string `json:"detail"`
-	Needed bool   `json:"needed"` // no session works without it
-	Millis int64  `json:"ms"`
-}
-
 // Diagnosis is the result of an examination. `doctor` prints it as JSON.
 type Diagnosis struct {
-	Model    string        `json:"model,omitempty"`
-	OK       bool          `json:"ok"`
-	Figures  *Figures      `json:"figures,omitempty"`
-	Findings []ExamFinding `json:"findings"`
-	Advice   []string      `json:"advice"`
+	Model    string    `json:"model,omitempty"`
+	OK       bool      `json:"ok"`
+	Figures  *Figures  `json:"figures,omitempty"`
+	Findings []Finding `json:"findings"`
+	Advice   []string  `json:"advice"`
 }
 
 // Figures are the measurements of an examination.
@@ -139,7 +130,7 @@ func (x *exam) probe(ctx context.Context, name string, needed bool, try func(con
 	detail, ok := try(ctx)
 	x.d.Findings = append(
 		x.d.Findings,
-		ExamFinding{Name: name, OK: ok, Detail: detail, Needed: needed, Millis: time.Since(start).Milliseconds()},
+		Finding{Name: name, OK: ok, Detail: detail, Needed: needed, Millis: time.Since(start).Milliseconds()},
 	)
 	return ok
 }

@@ -52,7 +52,7 @@ func (c *doctorMachineCmd) Run(ctx context.Context, w *console) error {
 	}
 	walled := false
 	for _, e := range engines {
-		f := doctor.ExamFinding{Name: "workspace " + e.Name(), Detail: "ready"}
+		f := doctor.Finding{Name: "workspace " + e.Name(), Detail: "ready"}
 		start := time.Now()
 		if err := e.Check(ctx); err != nil {
 			f.Detail = err.Error()
@@ -203,8 +203,8 @@ var errKey = errors.New("the key is not taken")
 
 // modelServer asks the model server for its version or its models. The error is the
 // reason for a missing answer.
-func (c *doctorMachineCmd) modelServer(ctx context.Context) (f doctor.ExamFinding, err error) {
-	f = doctor.ExamFinding{Name: "model server", Needed: true}
+func (c *doctorMachineCmd) modelServer(ctx context.Context) (f doctor.Finding, err error) {
+	f = doctor.Finding{Name: "model server", Needed: true}
 	start := time.Now()
 	defer func() { f.Millis = time.Since(start).Milliseconds() }()
 	m := c.model()
@@ -383,7 +383,7 @@ func (c *doctorModelCmd) tryOut(
 	})
 	if no := new(llm.Error); errors.As(err, &no) && no.Public != "" {
 		return printDiagnosis(w, doctor.Diagnosis{
-			Model: name, Findings: []doctor.ExamFinding{{Name: "server", Detail: no.Public, Needed: true}}, Advice: []string{c.asked()},
+			Model: name, Findings: []doctor.Finding{{Name: "server", Detail: no.Public, Needed: true}}, Advice: []string{c.asked()},
 		}, c.JSON)
 	}
 	if err != nil {

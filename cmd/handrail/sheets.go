@@ -85,33 +85,13 @@ func (s *server) scheduleTables(ctx context.Context, reads func(string) (bool, e
 			if n := len(st.Past); n > 0 {
 				last = st.Past[n-1].At.UTC().Format(time.RFC3339) + ": " + st.Past[n-1].What
 			}
-			t.Rows = append(t.Rows, []string{repo, e.Name, nextOf(e, st), last})
+			t.Rows = append(t.Rows, []string{repo, e.Name, e.Outlook(time.Now(), st, time.RFC3339), last})
 		}
 	}
 	if len(t.Rows) == 0 {
 		t.Note = "Nothing is scheduled in a repository that you may read."
 	}
 	return []dashboard.Table{t}, nil
-}
-
-// nextOf returns the next time of a schedule, or the reason why there is none.
-func nextOf(e schedule.Entry, st schedule.State) string {
-	from := time.Now()
-	if st.Last.After(from) {
-		from = st.Last
-	}
-	switch at := e.Next(from); {
-	case e.Refused != "":
-		return "refused: " + e.Refused
-	case schedule.CronFault(e.Schedule) != "":
-		return schedule.CronFault(e.Schedule)
-	case e.On != "":
-		return "on " + e.On
-	case at.IsZero():
-		return "never"
-	default:
-		return at.UTC().Format(time.RFC3339)
-	}
 }
 
 // modelTables describes the models that sessions may use, as their server does, and how

@@ -105,7 +105,7 @@ policy: {commands: {deny: ["git push *", "curl *", "terraform apply *", "kubectl
 		Name: "model", Detail: "http://gpu-server-of-all-teams.example.org:11434 does not answer: connection refused",
 		Remedy: "Start Ollama there, or name the address of another server in model.ollama of handrail.yml", Needed: true,
 	}}})
-	writeDiagnosis(&console{out: &b}, doctor.Diagnosis{Model: "m", Findings: []doctor.ExamFinding{{
+	writeDiagnosis(&console{out: &b}, doctor.Diagnosis{Model: "m", Findings: []doctor.Finding{{
 		Name: "native calls", Detail: "no call came, and the answer was empty: the server dropped a call that it did not understand",
 	}}, Advice: []string{"Take the form files: `model: {form: files}` in handrail.yml, or `--form files` for run, chat and resume."}})
 	inEighty(t, "doctor", b.String())

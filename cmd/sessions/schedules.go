@@ -142,24 +142,8 @@ func (d desk) entry(repo string, e schedule.Entry, st schedule.State) scheduled 
 		at := st.Past[n-1].At.UTC()
 		s.Last, s.Result = &at, st.Past[n-1].What
 	}
-	s.line = []string{"  " + untrusted.EscapeLine(e.Name), d.next(e, st), lastResult(st)}
+	s.line = []string{"  " + untrusted.EscapeLine(e.Name), e.Outlook(d.now, st, "next "+clock), lastResult(st)}
 	return s
-}
-
-// next returns the next time of an entry, or why it never begins.
-func (d desk) next(e schedule.Entry, st schedule.State) string {
-	switch at := e.Next(later(d.now, st.Last)); {
-	case e.Refused != "":
-		return "refused: " + e.Refused
-	case schedule.CronFault(e.Schedule) != "":
-		return schedule.CronFault(e.Schedule)
-	case e.On != "":
-		return "on " + e.On
-	case at.IsZero():
-		return "never"
-	default:
-		return "next " + at.UTC().Format(clock)
-	}
 }
 
 func later(a, b time.Time) time.Time {
@@ -214,7 +198,7 @@ func (d desk) start(ctx context.Context, name, repo string, dry bool) error {
 			"%s %s\n%s\nmode %s, result in %s, requests for approval are %s\n\n%s\n",
 			s.Entry.Repository,
 			untrusted.EscapeLine(name),
-			d.next(s.Entry, st),
+			s.Entry.Outlook(d.now, st, "next "+clock),
 			schedule.ModeOf(s.Entry.Schedule),
 			where(
 				s.Entry,
