@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -117,15 +116,18 @@ func (c *doctorMachineCmd) server(ctx context.Context, w *console) error {
 	return c.say(w, report)
 }
 
-func (c *doctorMachineCmd) say(w *console, report doctor.Report) error {
-	if c.JSON {
-		if err := door.JSONLine(w.out, report); err != nil {
-			return err
-		}
-	} else {
-		doctor.Say(w.door(), report)
+func (c *doctorMachineCmd) say(w *console, r doctor.Report) error {
+	return report(w, c.JSON, r, r.OK, func() { doctor.Say(w.door(), r) })
+}
+
+// report prints v as JSON, or by say, and fails if v is not ok.
+func report(w *console, asJSON bool, v any, ok bool, say func()) error {
+	if !asJSON {
+		say()
+	} else if err := door.JSONLine(w.out, v); err != nil {
+		return err
 	}
-	if !report.OK {
+	if !ok {
 		return door.ErrFailed
 	}
 	return nil
@@ -246,17 +248,7 @@ func (c *doctorMachineCmd) modelServer(ctx context.Context) (f doctor.Finding, e
 // printDiagnosis writes a diagnosis as text or as JSON, and fails if sessions will not
 // work.
 func printDiagnosis(w *console, d doctor.Diagnosis, asJSON bool) error {
-	if asJSON {
-		if err := json.NewEncoder(w.out).Encode(d); err != nil {
-			return err
-		}
-	} else {
-		writeDiagnosis(w, d)
-	}
-	if !d.OK {
-		return door.ErrFailed
-	}
-	return nil
+	return report(w, asJSON, d, d.OK, func() { writeDiagnosis(w, d) })
 }
 
 func writeDiagnosis(w *console, d doctor.Diagnosis) {
@@ -372,7 +364,7 @@ func (c *doctorModelCmd) tryOut(
 	if err != nil {
 		return door.UsageError{Err: err}
 	}
-	report, err := doctor.Run(ctx, doctor.TrialConfig{
+	trial, err := doctor.Run(ctx, doctor.TrialConfig{
 		Model: m, Time: c.Time, Now: time.Now, Tell: func(line string) { fmt.Fprintln(w.err, line) },
 		Engine: func(dir string, m llm.Model, form llm.Form, rules policy.Config) (*work.Engine, error) {
 			return newEngine(engineParts{
@@ -389,20 +381,10 @@ func (c *doctorModelCmd) tryOut(
 	if err != nil {
 		return err
 	}
-	if err := c.template(ctx, &report, name); err != nil {
+	if err := c.template(ctx, &trial, name); err != nil {
 		w.log.WarnContext(ctx, "the template of the model is not known", "err", err)
 	}
-	if c.JSON {
-		if err := door.JSONLine(w.out, report); err != nil {
-			return err
-		}
-	} else {
-		doctor.SayTrial(w.door(), report)
-	}
-	if !report.OK {
-		return door.ErrFailed
-	}
-	return nil
+	return report(w, c.JSON, trial, trial.OK, func() { doctor.SayTrial(w.door(), trial) })
 }
 
 // template checks the template of a model, if the server shows it.
