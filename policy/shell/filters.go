@@ -226,7 +226,7 @@ func sedPart(text string, at int) (string, int) {
 	if at >= len(text) {
 		return "", at
 	}
-	end, from, class := text[at], at+1, false
+	end, class := text[at], false
 	var b strings.Builder
 	for at++; at < len(text); at++ {
 		switch c := text[at]; {
@@ -248,7 +248,6 @@ func sedPart(text string, at int) (string, int) {
 			b.WriteByte(c)
 		}
 	}
-	_ = from
 	return b.String(), at
 }
 

@@ -137,18 +137,11 @@ func absolutePlace(p string) zone {
 			return outside
 		}
 		return temp
-	case under(
-		p, "/etc/passwd", "/etc/shadow", "/etc/gshadow", "/etc/group", "/etc/sudoers", "/etc/sudoers.d",
-		"/etc/pam.d", "/etc/ld.so.preload", "/etc/fstab", "/boot", "/bin", "/sbin", "/lib", "/lib32", "/lib64",
-		"/usr/bin", "/usr/sbin", "/usr/lib", "/usr/lib64", "/usr/libexec", "/efi", "/proc/sysrq-trigger",
-		"/proc/kcore", "/System", "/Windows", "/var/lib/dpkg",
-	):
+	case under(p, wordsIn("places-vital-below")...):
 		return vital
-	case oneOf(p, "/home", "/home/*", "/Users", "/root", "/usr", "/usr/local", "/usr/share", "/etc", "/var", "/var/log",
-		"/var/lib", "/opt", "/srv", "/mnt", "/media", "/run", "/Library", "/Applications"):
+	case inList("places-vital", p):
 		return vital
-	case under(p, "/etc/profile", "/etc/profile.d", "/etc/environment", "/etc/bash.bashrc", "/etc/cron.d", "/etc/crontab",
-		"/etc/cron.daily", "/etc/cron.hourly", "/etc/systemd", "/etc/init.d", "/etc/rc.local", "/etc/ld.so.conf.d", "/etc/ssh", "/var/spool/cron"):
+	case under(p, wordsIn("places-startup")...):
 		return startup
 	case under(p, "/etc", "/usr", "/var/lib", "/proc", "/sys", "/Library", "/var/run/docker.sock"):
 		return system
@@ -161,22 +154,10 @@ func homePlace(p string) zone {
 		return vital
 	}
 	rest := strings.TrimPrefix(p, "~/")
-	if under(
-		rest, ".cache", "go/pkg", "go/bin", ".npm", ".gradle/caches", ".m2/repository", ".cargo/registry",
-		".local/share/virtualenvs",
-	) {
+	if under(rest, wordsIn("places-cache-home")...) {
 		return temp
 	}
-	if under(
-		rest, ".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile", ".zshrc",
-		".zprofile", ".zshenv", ".zlogin", ".login", ".cshrc", ".inputrc", ".ssh", ".gnupg", ".gitconfig",
-		".config/git", ".config/fish", ".config/autostart", ".config/systemd", ".xinitrc", ".xsession", ".vimrc",
-		".config/nvim", ".emacs", ".tmux.conf", ".npmrc", ".pypirc", ".netrc", ".aws", ".kube", ".docker",
-		".cargo/config", ".cargo/config.toml", ".cargo/credentials", ".git-credentials", ".pam_environment",
-		".crontab", "Library/LaunchAgents", ".local/bin", "bin", ".pip", ".config/pip", ".gdbinit", ".condarc",
-		".curlrc", ".wgetrc", ".config/gh", ".config/gcloud", ".azure", ".terraformrc", ".m2/settings.xml",
-		".gradle/init.gradle", ".gradle/gradle.properties",
-	) {
+	if under(rest, wordsIn("places-startup-home")...) {
 		return startup
 	}
 	if strings.Contains(rest, "-packages/") &&
@@ -196,8 +177,7 @@ func workspacePlace(p string) zone {
 		return zoneRoot
 	case under(lower, ".git/hooks") || strings.Contains(lower, "/.git/hooks/") || under(lower, ".githooks", ".husky"):
 		return runner
-	case under(lower, ".github/workflows", ".github/actions", ".gitlab-ci.yml", ".circleci", ".travis.yml", "jenkinsfile",
-		"azure-pipelines.yml", ".gitea/workflows", ".forgejo/workflows", ".drone.yml", ".woodpecker", ".woodpecker.yml", "bitbucket-pipelines.yml", ".buildkite", ".github/codeowners", "codeowners", "docs/codeowners") || lower == ".github":
+	case under(lower, wordsIn("places-runner")...) || lower == ".github":
 		return runner
 	case under(lower, ".git") || strings.Contains(lower, "/.git/") || strings.HasSuffix(lower, "/.git"):
 		return git
@@ -241,44 +221,17 @@ func glob(pat string, mode pattern.Mode) (*regexp.Regexp, bool) {
 	return re, err == nil
 }
 
-// obeyedFiles are the names, in lower case, of files that tools apply automatically,
-// anywhere in a project: settings of agents and editors, of package managers and their
-// wrappers, of shells and interpreters.
-var obeyedFiles = words(
-	`.envrc .npmrc .yarnrc .yarnrc.yml .pnpmfile.cjs .pnp.cjs .pnp.loader.mjs pip.conf .pip.conf .gitattributes .gitmodules .gitconfig
-	.mcp.json mcp.json .cursorrules .windsurfrules .clinerules .roorules .aider.conf.yml agents.md claude.md
-	claude.local.md gemini.md copilot-instructions.md
-	.devcontainer.json .gitpod.yml lefthook.yml lefthook.yaml lefthook.toml .pre-commit-config.yaml
-	.overcommit.yml conftest.py sitecustomize.py usercustomize.py
-	.pythonrc .bazelrc .rspec .irbrc .pryrc .gdbinit .lldbinit .vimrc .exrc .nvimrc .nvim.lua .dir-locals.el
-	.bashrc .bash_profile .bash_aliases .profile .zshrc .zshenv .zprofile
-	mise.toml .mise.toml .rprofile .ocamlinit .ghci .wgetrc .curlrc .psqlrc .sqliterc .inputrc .hgrc
-	.terraformrc .ansible.cfg ansible.cfg init.gradle
-	nuget.config .condarc .netrc .pypirc .screenrc .tmux.conf .xinitrc .mailrc .lesskey dependabot.yml renovate.json .nycrc.js action.yml action.yaml`,
-)
-
-// obeyedDirs are directories of such files.
-var obeyedDirs = words(
-	`.vscode .claude .cursor .windsurf .continue .codex .gemini .roo .clinerules .aider .zed .fleet .devcontainer .idea .mvn .cargo .hg .bundle
-	gradle/wrapper .yarn/releases .yarn/plugins node_modules/.bin .venv/bin venv/bin .config .ssh .direnv .githooks .husky .lefthook .github/prompts .github/instructions .github/chatmodes`,
-)
-
-func words(list string) map[string]bool {
-	out := map[string]bool{}
-	for w := range strings.FieldsSeq(list) {
-		out[w] = true
-	}
-	return out
-}
-
+// isObeyed reports whether tools apply a file automatically, anywhere in a project, by its name
+// in lower case: settings of agents and editors, of package managers and their wrappers, of
+// shells and interpreters.
 func isObeyed(p string) bool {
 	base := path.Base(p)
-	if obeyedFiles[base] || strings.HasSuffix(base, ".pth") || p == "tools/bazel" {
+	if inList("obeyed-files", base) || strings.HasSuffix(base, ".pth") || p == "tools/bazel" {
 		return true
 	}
 	for dir := p; dir != "." && dir != "/"; dir = path.Dir(dir) {
 		parent := path.Base(path.Dir(dir))
-		if last := path.Base(dir); obeyedDirs[last] || obeyedDirs[parent+"/"+last] {
+		if last := path.Base(dir); inList("obeyed-dirs", last) || inList("obeyed-dirs", parent+"/"+last) {
 			return base != "extensions.json" && base != ".gitignore"
 		}
 	}
@@ -329,11 +282,7 @@ func secretOf(p string) secretTier {
 func baseIs(p string, names ...string) bool { return slices.Contains(names, path.Base(p)) }
 
 func homeSecret(rest string) bool {
-	return under(rest, ".ssh", ".gnupg", ".aws", ".azure", ".kube", ".netrc", ".npmrc", ".pypirc", ".git-credentials", ".pgpass", ".my.cnf",
-		".docker/config.json", ".config/gh", ".config/gcloud", ".config/hub", ".config/doctl", ".config/op", ".cargo/credentials", ".cargo/credentials.toml",
-		".gem/credentials", ".m2/settings.xml", ".gradle/gradle.properties", ".boto", ".s3cfg", ".vault-token", ".terraform.d/credentials.tfrc.json",
-		".password-store", ".local/share/keyrings", "Library/Keychains", ".mozilla", ".config/google-chrome", ".bash_history", ".zsh_history",
-		".yarnrc.yml", ".composer/auth.json", ".config/git/credentials", ".heroku", ".fly", ".wrangler", ".databrickscfg", ".snowsql", ".env", ".electrum", ".bitcoin", ".ethereum") &&
+	return under(rest, wordsIn("secrets-home")...) &&
 		rest != ".ssh/config"
 }
 
@@ -347,8 +296,7 @@ func secretBase(base string, tier secretTier) secretTier {
 		return min(tier, ownSecret)
 	case startsWith(base, "id_rsa", "id_ed25519", "id_ecdsa", "id_dsa"):
 		return tier
-	case oneOf(base, ".netrc", ".pypirc", ".git-credentials", ".pgpass", ".htpasswd", ".envrc", "credentials.json",
-		"kubeconfig", "secrets.yml", "secrets.yaml", "secrets.json", "master.key"),
+	case inList("secret-files", base),
 		base == ".npmrc" && tier == machineSecret:
 		return min(tier, ownSecret)
 	case endsWith(base, ".pem", ".key", ".p12", ".pfx", ".kdbx", ".jks"):
@@ -387,18 +335,11 @@ func secretName(name string) bool {
 		endsWith(n, "_PAT", "_PW") || oneOf(n, "PGPASS", "PAT")
 }
 
-// secretVariables are common environment variables that hold credentials.
-var secretVariables = []string{
-	"GITHUB_TOKEN", "GH_TOKEN", "NPM_TOKEN", "NODE_AUTH_TOKEN", "AWS_SECRET_ACCESS_KEY", "AZURE_CLIENT_SECRET",
-	"ACTIONS_RUNTIME_TOKEN", "ACTIONS_ID_TOKEN_REQUEST_TOKEN", "CI_JOB_TOKEN", "DATABASE_URL", "SECRET_KEY",
-	"TOKEN",
-}
-
 // secretsBy returns the names of variables with a prefix: an unknown one, and those that
 // hold credentials.
 func secretsBy(prefix string) []string {
 	names := []string{prefix + unknown}
-	for _, n := range secretVariables {
+	for _, n := range wordsIn("secret-variables") {
 		if strings.HasPrefix(n, prefix) {
 			names = append(names, n)
 		}
@@ -411,13 +352,11 @@ func secretsBy(prefix string) []string {
 // hexadecimal number, or a mapped IPv6 address.
 func metadata(address string) bool {
 	host := hostOf(address)
-	if oneOf(host, "metadata", "metadata.google.internal", "metadata.azure.internal", "metadata.tencentyun.com",
-		"instance-data", "instance-data.ec2.internal") {
+	if inList("metadata-hosts", host) {
 		return true
 	}
 	ip, ok := looseAddress(host)
-	return ok && oneOf(ip.String(), "169.254.169.254", "169.254.170.2", "169.254.170.23", "100.100.100.200", "192.0.0.192",
-		"fd00:ec2::254", "fd00:ec2::23", "fd20:ce::254")
+	return ok && inList("metadata-addresses", ip.String())
 }
 
 // hostOf returns the host of an address or a URL, in lower case.
