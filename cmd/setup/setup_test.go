@@ -24,7 +24,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/ghapp/granted"
 	"github.com/handrail-bot/handrail/cmd/config"
 	"github.com/handrail-bot/handrail/cmd/doctor"
@@ -267,16 +266,6 @@ func TestWhoMayOpen(t *testing.T) {
 	}
 	if list, err := os.ReadDir(dir); err != nil || len(list) != 0 {
 		t.Errorf("written: %v %v", list, err)
-	}
-}
-
-// TestEventsAreHeard: the App subscribes to what the bot listens to, and to nothing else.
-func TestEventsAreHeard(t *testing.T) {
-	t.Parallel()
-	for _, event := range ghapp.Subscriptions() {
-		if !ghapp.Hears(event) {
-			t.Errorf("nobody listens to %s", event)
-		}
 	}
 }
 
