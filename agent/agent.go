@@ -96,8 +96,9 @@ type Saved struct {
 	// Foreign lists directories of other repositories (submodules) with changes since the
 	// previously saved state. Those changes are not kept.
 	Foreign []string
-	// LFS lists files whose contents Git LFS keeps, unless an earlier save listed them.
-	LFS []string
+	// LFS lists files whose contents Git LFS keeps, unless an earlier save listed them, and
+	// Unfiltered those that a filter of git would have changed.
+	LFS, Unfiltered []string
 	// LeftOut lists workspace content that is not in the state because it cannot be kept.
 	LeftOut []session.LeftOut
 	Merge   *session.Merge // see session.Checkpoint

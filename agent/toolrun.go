@@ -337,6 +337,10 @@ func (r *callRunner) outcome(
 		events = append(events, session.NewEvent(session.TypeNote, c.Turn, session.Note{Kind: session.NoteLFS, Call: c.ID,
 			Text: fmt.Sprintf("Git LFS keeps the content of %s: the branch has a pointer to it. The content is in this clone, and `git push` uploads it if git-lfs is installed.", strings.Join(saved.LFS, ", "))}))
 	}
+	if len(saved.Unfiltered) > 0 {
+		events = append(events, session.NewEvent(session.TypeNote, c.Turn, session.Note{Kind: session.NoteLFS, Call: c.ID,
+			Text: fmt.Sprintf("Git's settings in the clone run a filter on %s, which is not run here: on the branch, `git add --renormalize .` applies it.", strings.Join(saved.Unfiltered, ", "))}))
+	}
 	events = append(events, saved.neighbors(c.Turn)...)
 	if !saved.Changed {
 		return events, nil

@@ -32,6 +32,9 @@ func (r *request) words() string {
 	if said == "" { //control:verb-carries-its-task
 		said, above = r.cmd.Mode, strings.TrimSpace(above+"\n\n"+command.OwnTask(r.cmd.Mode))
 	}
+	if command.IsFix(said) {
+		above = strings.TrimSpace(above + "\n\n" + command.OwnTask("code"))
+	}
 	if above != "" {
 		said = above + "\n\n" + session.CommandMark + said
 	}

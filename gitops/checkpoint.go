@@ -49,6 +49,7 @@ type Commit struct {
 	LeftOut          []LeftOut  // paths with unreadable content
 	Submodules       []string   // submodules with changes inside; they are not updated
 	LFS              []string   // paths whose contents are in the clone's storage of Git LFS
+	Unfiltered       []string   // paths whose contents git would have changed by one of [Settings.Filters]
 }
 
 // LeftOut is a path that keeps its entry in [Checkpoint.Last], and the reason.
@@ -90,7 +91,7 @@ func (m *Mirror) Checkpoint(ctx context.Context, cp Checkpoint) (Commit, error) 
 	if err != nil {
 		return Commit{}, fmt.Errorf("make checkpoint: %w", err)
 	}
-	c.Refused, c.LeftOut, c.LFS = left.Refused, left.LeftOut, left.LFS
+	c.Refused, c.LeftOut, c.LFS, c.Unfiltered = left.Refused, left.LeftOut, left.LFS, left.Unfiltered
 	return c, nil
 }
 
@@ -127,6 +128,7 @@ func storeChanges(ctx context.Context, conv *converter, cp Checkpoint, left *Com
 		}
 		root.Put(parts, e)
 	}
+	left.Unfiltered = conv.unfiltered
 	return root, nil
 }
 

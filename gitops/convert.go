@@ -34,17 +34,31 @@ const (
 // converter prepares contents for a commit, as the .gitattributes files of the resulting
 // tree ask.
 type converter struct {
-	m    *Mirror
-	o    *objects.DB
-	tree plumbing.Hash // of the parent
+	m     *Mirror
+	o     *objects.DB
+	owner attributes.Owner
+	tree  plumbing.Hash // of the parent
 
 	files map[string]attributes.File // by directory
 	lists map[string][]objects.Entry // entries of the parent's directories
 	err   error                      // of reading the tree
+
+	unfiltered []string
 }
 
 func newConverter(m *Mirror, o *objects.DB, parent plumbing.Hash) *converter {
-	return &converter{m: m, o: o, tree: parent, files: map[string]attributes.File{}, lists: map[string][]objects.Entry{}}
+	return &converter{
+		m:    m,
+		o:    o,
+		tree: parent,
+		owner: attributes.Owner{
+			Above: attributes.Parse(m.settings.Above),
+			Below: attributes.Parse(m.settings.Below),
+			Auto:  m.settings.AutoCRLF,
+		},
+		files: map[string]attributes.File{},
+		lists: map[string][]objects.Entry{},
+	}
 }
 
 // learn reads the changed .gitattributes files. Their contents can be read once, so it
@@ -120,7 +134,7 @@ func (c *converter) write(
 	limit int64,
 	before func() ([]byte, error),
 ) (plumbing.Hash, bool, error) {
-	conv := attributes.Convert(attributes.Of(name, c.in))
+	conv := c.owner.Convert(c.owner.Of(name, c.in))
 	switch {
 	case c.err != nil:
 		return plumbing.ZeroHash, false, c.err
@@ -129,7 +143,11 @@ func (c *converter) write(
 	case strings.Contains(conv.Filter, "crypt"):
 		h, err := c.writeKnown(r, limit)
 		return h, false, err
-	case conv.Plain(): //control:attributes-count
+	}
+	if slices.Contains(c.m.settings.Filters, conv.Filter) { //control:filters-are-told
+		c.unfiltered = append(c.unfiltered, name)
+	}
+	if conv.Plain() { //control:attributes-count
 		h, err := c.o.WriteBlob(r, limit)
 		return h, false, err
 	}

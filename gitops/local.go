@@ -12,8 +12,8 @@ import (
 )
 
 // OpenLocal opens a user's clone, at path or above it. It reads and writes objects and
-// refs there, and ignores the work tree, the index, hooks, filters and settings, so
-// it is safe on a clone in any state. It follows a linked work tree or a submodule
+// refs there, and ignores the work tree, the index, hooks, filters and settings (but see
+// [Mirror.Follow]), so it is safe on a clone in any state. It follows a linked work tree or a submodule
 // (".git" is a file) to its repository. An unsupported format (sha256 ids, reftable,
 // partial clones) is an error. The clone has no remote to fetch from or push to.
 func OpenLocal(path string) (*Mirror, error) {
@@ -35,6 +35,23 @@ func OpenLocal(path string) (*Mirror, error) {
 	m.pool.UserClone = true
 	return m, nil
 }
+
+// Settings are those of a clone's owner that decide about commits, and that no commit has.
+type Settings struct {
+	Ignored      string // patterns of gitignore(5), below those of the .gitignore files
+	Above, Below string // lines of gitattributes(5) above and below those of the .gitattributes files
+	AutoCRLF     bool   // texts are committed with LF, unless an attribute decides
+	// Filters are the names of the filters that git runs on contents to commit. They are not
+	// run here, see [Commit.Unfiltered].
+	Filters []string
+}
+
+// Follow has commits follow the settings of the clone's owner. It must be called before any
+// other use of m.
+func (m *Mirror) Follow(s Settings) { m.settings = s }
+
+// Settings returns the settings of [Mirror.Follow].
+func (m *Mirror) Settings() Settings { return m.settings }
 
 // findGitDir searches for a repository in path and its parents.
 func findGitDir(path string) (string, error) {

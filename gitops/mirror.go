@@ -29,6 +29,8 @@ type Mirror struct {
 	refs    *refFiles
 	pool    *objects.Pool
 	log     *slog.Logger
+
+	settings Settings // of a local clone's owner
 }
 
 func newMirror(dir, gitDir string) *Mirror {

@@ -165,7 +165,7 @@ const (
 	NotePaths      NoteKind = "paths"      // the part of the repository in the workspace; the first line is for display
 	NoteOthers     NoteKind = "others"     // other repositories in the workspace; the first line is for display
 	NoteServers    NoteKind = "servers"    // MCP servers that are not used, a line each
-	NoteLFS        NoteKind = "lfs"        // files whose contents Git LFS keeps
+	NoteLFS        NoteKind = "lfs"        // files whose contents git keeps otherwise: in LFS, or filtered
 	NoteSaid       NoteKind = "said"       // message without an instruction, during the wait for an answer
 	NoteRules      NoteKind = "rules"      // rules of the repository for the files in work; items have only names
 	NoteShortened  NoteKind = "shortened"  // long pieces were cut in the middle, since nothing else made room

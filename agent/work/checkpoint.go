@@ -29,13 +29,14 @@ type checkpoints struct {
 	walled  bool   // commands in the workspace cannot affect anything else
 	spoiled string // why leftovers of tests could not be removed; "" if they were
 
-	branch    string         // target of the checkpoints
-	published string         // last checkpoint on the branch, or the commit where the session began
-	since     string         // commit of the base branch contained in the branch
-	merge     *session.Merge // merge in the saved state but not on the branch; nil if none
-	moved     bool           // the branch has commits that the workspace lacks
-	foreign   []string       // submodules that the model knows to be read-only
-	pointers  []string       // files that are known to be kept by Git LFS
+	branch     string         // target of the checkpoints
+	published  string         // last checkpoint on the branch, or the commit where the session began
+	since      string         // commit of the base branch contained in the branch
+	merge      *session.Merge // merge in the saved state but not on the branch; nil if none
+	moved      bool           // the branch has commits that the workspace lacks
+	foreign    []string       // submodules that the model knows to be read-only
+	pointers   []string       // files that are known to be kept by Git LFS
+	unfiltered []string       // files that are known to be without git's filter
 
 	secrets   Secrets
 	sensitive func(path string) bool
@@ -53,16 +54,30 @@ const trailerApproval = "Approval"
 // privateRef is the ref of a session's saved states. It is never pushed.
 func privateRef(id string) string { return gitops.SessionRefs + id }
 
-// Forget deletes the saved states of a discarded session.
+// baseRef is the ref of a session's first commit if no branch needs to have it.
+func baseRef(id string) string { return "refs/handrail/bases/" + id }
+
+// KeepBase protects the first commit of a session from garbage collection until [Forget],
+// also if no branch has it.
+func KeepBase(ctx context.Context, repo *gitops.Mirror, id, commit string) error {
+	return repo.SetRef(ctx, baseRef(id), commit, "") //control:base-outlives-housekeeping
+}
+
+// Forget deletes the saved states and the kept base of a discarded session.
 func Forget(ctx context.Context, repo *gitops.Mirror, id string) error {
-	old, err := repo.Resolve(ctx, privateRef(id))
-	if errors.Is(err, gitops.ErrNotFound) {
-		return nil
+	for _, ref := range []string{privateRef(id), baseRef(id)} {
+		old, err := repo.Resolve(ctx, ref)
+		if errors.Is(err, gitops.ErrNotFound) {
+			continue
+		}
+		if err == nil {
+			err = repo.SetRef(ctx, ref, "", old)
+		}
+		if err != nil {
+			return err
+		}
 	}
-	if err != nil {
-		return err
-	}
-	return repo.SetRef(ctx, privateRef(id), "", old)
+	return nil
 }
 
 // Save implements agent.Checkpointer. Without keep, a walled workspace is reset to the
@@ -123,6 +138,11 @@ func (c *checkpoints) saveOwn(ctx context.Context, turn int, keep bool) (agent.S
 	for _, name := range commit.LFS {
 		if !slices.Contains(c.pointers, name) {
 			saved.LFS, c.pointers = append(saved.LFS, name), append(c.pointers, name)
+		}
+	}
+	for _, name := range commit.Unfiltered {
+		if !slices.Contains(c.unfiltered, name) {
+			saved.Unfiltered, c.unfiltered = append(saved.Unfiltered, name), append(c.unfiltered, name)
 		}
 	}
 	if c.tree == "" { // first save: compare with the base of the workspace

@@ -36,31 +36,17 @@ func (j Job) base(ws place) project.Files {
 	return commitFiles{repo: j.Repo, commit: j.RulesAt, hides: ws.rules.Hides}
 }
 
-// ReadAll implements project.Files. It follows a symlink to a visible file of the tree,
-// because several agents often share one file of instructions. It follows no other symlink.
+// ReadAll implements project.Files. It follows symlinks to visible files of the tree, also
+// those of directories, because several agents often share their instructions.
 func (c commitFiles) ReadAll(ctx context.Context, name string, limit int64) ([]byte, fs.FileMode, error) {
-	kind, err := c.kind(ctx, name)
+	at, kind, err := c.find(ctx, name)
 	if err != nil {
 		return nil, 0, err
-	}
-	if kind == gitops.IsSymlink {
-		data, err := c.repo.ReadFile(ctx, c.commit, name, limit)
-		if err != nil {
-			return nil, 0, err
-		}
-		target := path.Join(path.Dir(name), string(data))
-		if kind, err = c.kind(ctx, target); err != nil {
-			return nil, 0, fmt.Errorf("follow %s: %w", name, err)
-		}
-		if path.IsAbs(string(data)) || kind == gitops.IsSymlink {
-			return nil, 0, fmt.Errorf("follow %s: %w", name, fs.ErrNotExist)
-		}
-		name = target
 	}
 	if kind == gitops.IsDir || kind == gitops.IsSubmodule {
 		return nil, 0, fmt.Errorf("read %s: %w", name, workspace.ErrNotFile)
 	}
-	data, err := c.repo.ReadFile(ctx, c.commit, name, limit)
+	data, err := c.repo.ReadFile(ctx, c.commit, at, limit)
 	switch {
 	case errors.Is(err, gitops.ErrNotFound):
 		return nil, 0, fmt.Errorf("read %s: %w", name, fs.ErrNotExist)
@@ -70,20 +56,59 @@ func (c commitFiles) ReadAll(ctx context.Context, name string, limit int64) ([]b
 	return data, 0, err
 }
 
-// kind returns the kind of a path. The error wraps [fs.ErrNotExist] or
-// [workspace.ErrIgnored] if the path is missing or hidden.
-func (c commitFiles) kind(ctx context.Context, name string) (string, error) {
-	name = path.Clean(name)
-	if name == "." {
-		return gitops.IsDir, nil
+// find returns the place and the kind of a file or directory behind all symlinks. The error
+// wraps [fs.ErrNotExist] if it is missing, also because a link leads out of the tree, and
+// [workspace.ErrIgnored] if a path on the way to it is hidden.
+func (c commitFiles) find(ctx context.Context, name string) (at, kind string, err error) {
+	at, kind = ".", gitops.IsDir
+	gone := fmt.Errorf("find %s: %w", name, fs.ErrNotExist)
+	if path.IsAbs(name) {
+		return "", "", gone
 	}
-	dir := path.Dir(name)
-	if path.IsAbs(name) || name == ".." || strings.HasPrefix(name, "../") {
-		return "", fmt.Errorf("find %s: %w", name, fs.ErrNotExist)
+	if c.hidden(path.Clean(name)) { //control:hidden-by-a-link
+		return "", "", fmt.Errorf("read %s: %w", name, workspace.ErrIgnored)
 	}
-	if above, err := c.kind(ctx, dir); err != nil || above != gitops.IsDir {
-		return "", errors.Join(fmt.Errorf("find %s: %w", name, fs.ErrNotExist), err)
+	rest := strings.Split(name, "/")
+	for links := 0; len(rest) > 0; {
+		step := rest[0]
+		rest = rest[1:]
+		switch {
+		case step == "" || step == ".":
+			continue
+		case kind != gitops.IsDir, step == ".." && at == ".":
+			return "", "", gone
+		case step == "..":
+			at = path.Dir(at)
+			continue
+		}
+		dir := at
+		at = path.Join(dir, step)
+		if kind, err = c.kind(ctx, dir, at); err != nil {
+			return "", "", err
+		}
+		if kind != gitops.IsSymlink {
+			continue
+		}
+		target, err := c.repo.ReadFile(ctx, c.commit, at, maxTarget)
+		if links++; errors.Is(err, gitops.ErrTooLarge) || links > maxLinks {
+			return "", "", gone
+		}
+		if err != nil {
+			return "", "", err
+		}
+		if strings.HasPrefix(string(target), "/") { //control:link-stays-inside
+			return "", "", gone
+		}
+		at, kind, rest = dir, gitops.IsDir, append(strings.Split(string(target), "/"), rest...)
 	}
+	return at, kind, nil
+}
+
+// maxTarget is the maximum length in bytes of a symlink's target.
+const maxTarget = 4096
+
+// kind returns the kind of an entry of a directory.
+func (c commitFiles) kind(ctx context.Context, dir, name string) (string, error) {
 	list, err := c.repo.List(ctx, c.commit, inTree(dir), false)
 	if err != nil {
 		return "", err
@@ -91,7 +116,7 @@ func (c commitFiles) kind(ctx context.Context, name string) (string, error) {
 	for _, e := range list {
 		switch {
 		case e.Path != name:
-		case c.hides != nil && (c.hides(name) || e.Kind == gitops.IsDir && c.hides(name+"/")): //control:hidden-rules
+		case c.hidden(name) || e.Kind == gitops.IsDir && c.hidden(name+"/"): //control:hidden-rules
 			return "", fmt.Errorf("read %s: %w", name, workspace.ErrIgnored)
 		default:
 			return e.Kind, nil
@@ -99,6 +124,8 @@ func (c commitFiles) kind(ctx context.Context, name string) (string, error) {
 	}
 	return "", fmt.Errorf("find %s: %w", name, fs.ErrNotExist)
 }
+
+func (c commitFiles) hidden(name string) bool { return c.hides != nil && c.hides(name) }
 
 // inTree returns git's name of a directory: the root is "".
 func inTree(dir string) string {
@@ -108,35 +135,69 @@ func inTree(dir string) string {
 	return ""
 }
 
-// List implements project.Files.
+// maxLinkedDirs is the maximum number of linked directories that one list enters.
+const maxLinkedDirs = 50
+
+// List implements project.Files. A recursive list has the files of the linked directories
+// below dir under the names of the links, and follows no link in these.
 func (c commitFiles) List(ctx context.Context, dir string, recursive bool, limit int) (workspace.Listing, error) {
-	kind, err := c.kind(ctx, dir)
+	out := workspace.Listing{Base: "."}
+	add := func(name string) {
+		if len(out.Entries) == limit {
+			out.Left++
+			return
+		}
+		out.Entries = append(out.Entries, workspace.Entry{Path: name})
+	}
+	links := 0
+	err := c.list(ctx, dir, recursive, func(name, kind string) error {
+		if kind == gitops.IsSymlink {
+			links++
+		}
+		if kind != gitops.IsSymlink || !recursive || links > maxLinkedDirs {
+			add(name)
+			return nil
+		}
+		err := c.list(ctx, name, true, func(name, _ string) error { add(name); return nil })
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, workspace.ErrIgnored) { // no directory
+			add(name)
+			return nil
+		}
+		return err
+	})
+	if err != nil {
+		return workspace.Listing{}, err
+	}
+	return out, nil
+}
+
+// list calls add for each visible entry of a directory, by the name that begins with dir.
+func (c commitFiles) list(ctx context.Context, dir string, recursive bool, add func(name, kind string) error) error {
+	at, kind, err := c.find(ctx, dir)
 	if err == nil && kind != gitops.IsDir {
 		err = fmt.Errorf("list %s: %w", dir, fs.ErrNotExist)
 	}
 	if err != nil {
-		return workspace.Listing{}, err
+		return err
 	}
-	list, err := c.repo.List(ctx, c.commit, inTree(dir), recursive)
+	list, err := c.repo.List(ctx, c.commit, inTree(at), recursive)
 	if err != nil {
-		return workspace.Listing{}, err
+		return err
 	}
-	out := workspace.Listing{Base: "."}
 	for _, e := range list {
-		name := e.Path
+		end := ""
 		if e.Kind == gitops.IsDir || e.Kind == gitops.IsSubmodule {
-			name += "/"
+			end = "/"
 		}
-		if c.hides != nil && c.hides(name) {
+		name := path.Join(dir, strings.TrimPrefix(e.Path, at+"/")) + end
+		if c.hidden(e.Path+end) || c.hidden(name) { //control:hidden-links
 			continue
 		}
-		if len(out.Entries) == limit {
-			out.Left++
-			continue
+		if err := add(name, e.Kind); err != nil {
+			return err
 		}
-		out.Entries = append(out.Entries, workspace.Entry{Path: name})
 	}
-	return out, nil
+	return nil
 }
 
 // Paths in a repository: of the configuration file, and of the MCP servers that it gives

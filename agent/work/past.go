@@ -33,6 +33,10 @@ func (e *Engine) startPast(ctx context.Context, j Job, branch string, want gitop
 			return nil, err
 		}
 	}
+	ignored := filepath.Join(dir, workspace.GitIgnored)
+	if err := os.WriteFile(ignored, []byte(j.Repo.Settings().Ignored), 0o644); err != nil {
+		return nil, err
+	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	p := &past{dir: dir, cancel: cancel, done: make(chan struct{})}
 	go func() {

@@ -52,7 +52,7 @@ func namedFiles(ctx context.Context, repo *gitops.Mirror, s setUp) (list []named
 	return list, nil
 }
 
-// maxLinks is the maximum number of symlinks followed to a file.
+// maxLinks is the maximum number of symlinks on the way to a file.
 const maxLinks = 16
 
 // readNamed reads a file as commands do, through symlinks. Each symlink and the final file

@@ -55,8 +55,10 @@ const OthersDir = ".handrail-repositories"
 func (o Other) Path() string { return OthersDir + "/" + o.Name }
 
 // Names in [Spec.Git]: the initial files of the repository inside, the objects that it
-// reads in place, and the marker files for a complete history and for a failure.
+// reads in place, the marker files for a complete history and for a failure, and a file that
+// is there from the beginning: patterns of gitignore(5) below those of the .gitignore files.
 const (
+	GitIgnored = "ignored"
 	GitFiles   = "git"
 	GitObjects = "objects"
 	GitReady   = "ready"

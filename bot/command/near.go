@@ -47,8 +47,17 @@ func (t Table) nearest(word string) string {
 }
 
 // Instructs reports whether a text has the form of an instruction: more than one word,
-// and no question.
-func Instructs(text string) bool { return len(strings.Fields(text)) > 1 && !IsQuestion(text) }
+// and no question; or it is [IsFix].
+func Instructs(text string) bool {
+	return !IsQuestion(text) && (len(strings.Fields(text)) > 1 || IsFix(text))
+}
+
+// IsFix reports whether a text is "fix" alone: the handbook's verb for a change, which like
+// the name of a mode alone asks for the task of its thread.
+func IsFix(text string) bool {
+	word, rest := cutVerb(strings.TrimSpace(text))
+	return strings.EqualFold(word, "fix") && strings.TrimFunc(rest, isMark) == "" //control:fix-is-a-request
+}
 
 // IsQuestion reports whether a text ends like a question.
 func IsQuestion(text string) bool {

@@ -382,6 +382,7 @@ func TestInstructs(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]bool{
 		"use git clean instead": true, "leave it": true, "bitte nicht löschen": true, "不要 删除": true,
+		"fix": true, "Fix!": true, "fix.": true, "fix?": false, "fixed": false,
 		"yes": false, "LGTM!": false, "👍": false, "wait": false, "warum?": false, "is this safe?": false, "is this safe?!": false, "これは安全ですか？": false, "هل هذا آمن؟": false, "": false,
 	} {
 		if got := Instructs(text); got != want {

@@ -15,8 +15,10 @@ import (
 	"time"
 )
 
-// benchTable is which part of the table TestBenchTable makes: short or all.
-var benchTable = flag.String("bench.table", "", "make the table of docs/performance.md: short or all")
+var (
+	benchTable = flag.String("bench.table", "", "make the table of docs/performance.md: short or all")
+	benchBusy  = flag.Int("bench.busy", 0, "processes that use the processors meanwhile")
+)
 
 // bench is a run of go test with benchmarks in it.
 type bench struct {
@@ -122,6 +124,7 @@ func TestBenchTable(t *testing.T) {
 	if *benchTable == "" {
 		t.Skip("ON DEMAND: make bench-short, make bench")
 	}
+	keepBusy(t, *benchBusy)
 	figures := map[string]float64{}
 	began := time.Now()
 	for _, b := range benches {

@@ -147,7 +147,7 @@ reviewer.TestThreadsWhoseCodeIsGone: said-twice refuted-is-dropped
 review.TestOrderAndMaximum: made-is-skipped logic-before-tests
 agent.TestWordsAreNoWork: cleaning-is-work tried-is-not-made words-without-work claims-in-files
     tried-is-no-answer same-again an-answer-is-taken
-session.TestEarlyEnds: end-of-the-newest-request verb-carries-its-task new-request-is-no-answer
+session.TestEarlyEnds: end-of-the-newest-request verb-carries-its-task fix-is-a-request new-request-is-no-answer
 agent.TestReadingEnds: reading-begins-anew
 agent.TestLastTestRunCounts: sigpipe-is-no-failure tests-are-old known-tests tests-run-nothing
     unknown-runner-proves-nothing tests-are-told

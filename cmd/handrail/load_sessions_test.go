@@ -86,8 +86,24 @@ func (m *clockedModel) since(ref thread.Ref, began time.Time) (time.Duration, bo
 	return at.Sub(began), ok
 }
 
+// oneRead is a model that reads one file and answers.
+const oneRead = `
+model: {name: m, tools: true, context: 32768}
+select: by-conditions
+forget: true
+turns:
+- {when: {turn: 0}, repeat: true, optional: true, calls: [{name: read_file, arguments: {path: greet.sh}}]}
+- {when: {tool_result_contains: greet}, repeat: true, optional: true, say: "It greets. [TASK_COMPLETE]"}
+`
+
 // busyWorld is a server with work for many sessions, another process.
 func busyWorld(t *testing.T, engine, script string) (*crashWorld, *clockedModel) {
+	t.Helper()
+	return busyWorldWith(t, engine, script, 20*time.Second)
+}
+
+// busyWorldWith is busyWorld with leases of another length.
+func busyWorldWith(t *testing.T, engine, script string, ttl time.Duration) (*crashWorld, *clockedModel) {
 	t.Helper()
 	stage := newScriptedStage(t, "model: {name: m}\nturns: [{say: nothing, repeat: true, optional: true}]\n")
 	stage.dir = t.TempDir() // on the disk, as a server's is
@@ -95,7 +111,7 @@ func busyWorld(t *testing.T, engine, script string) (*crashWorld, *clockedModel)
 	w.gh.AddUser("me", "write")
 	model := newClockedModel(t, script)
 	w.child.Model, w.child.Workspace = model.url, engine
-	w.child.TTL = 20 * time.Second
+	w.child.TTL = ttl
 	w.child.Sessions = config.Sessions{AtOnce: manyAtOnce, PerUser: manyAtOnce * 3 / 4}
 	w.child.Quotas = config.Quotas{Sender: -1, Thread: -1, Repository: -1, Installation: -1, Lookups: -1, WritesPerMinute: 1e6, WritesPerHour: 1e6}
 	w.start(t, 0)
@@ -162,14 +178,7 @@ func measured(name string, figures ...any) {
 // TestManySessions: sessions that are asked for at once by two people are all
 // answered, each once, and nobody's wait for the other's to end.
 func TestManySessions(t *testing.T) {
-	w, model := busyWorld(t, "local", `
-model: {name: m, tools: true, context: 32768}
-select: by-conditions
-forget: true
-turns:
-- {when: {turn: 0}, repeat: true, optional: true, calls: [{name: read_file, arguments: {path: greet.sh}}]}
-- {when: {tool_result_contains: greet}, repeat: true, optional: true, say: "It greets. [TASK_COMPLETE]"}
-`)
+	w, model := busyWorld(t, "local", oneRead)
 	idle, own := residentMiB(t, w.cmd.Process.Pid), ownMiB(t, w.cmd.Process.Pid)
 	begin := time.Now()
 	refs, began := w.askAll(t, *manySessions, "ask what does it do?")

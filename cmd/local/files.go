@@ -50,9 +50,12 @@ func (s *Session) base(ctx context.Context, w Wish, tree worktree.Tree, head str
 	if by == (gitops.Signature{}) {
 		by = agentFor(by)
 	}
-	commit, err := tree.Snapshot(ctx, head, by)
+	commit, left, err := tree.Snapshot(ctx, head, by)
 	if err != nil {
 		return "", fmt.Errorf("take in the changes that are not committed: %w", err)
+	}
+	if len(left) > 0 {
+		s.term.Say("Left out: %s, repositories of their own. Only the commits of a submodule are taken in.", firstFiles(left))
 	}
 	s.term.Say("The work begins with your %s.", what)
 	return commit, nil
@@ -75,6 +78,13 @@ func errFit(err error, dir string) error {
 		return err
 	}
 	said := untrusted.EscapeLine(cmp.Or(strings.Join(c.Said[:min(len(c.Said), 3)], "; "), "it does not fit"))
+	if c.Sparse {
+		return fmt.Errorf(
+			"nothing was changed, because files of the change are not checked out in %s (%s): bring their directories with `git sparse-checkout add DIR`, and try again",
+			dir,
+			said,
+		)
+	}
 	return fmt.Errorf(
 		"nothing was changed, because your files in %s have other changes in the same places (%s): commit them, or put them aside with `git stash`, and try again",
 		dir,

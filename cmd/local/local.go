@@ -127,11 +127,18 @@ func Open(ctx context.Context, term *terminal.Terminal, w Wish) (s *Session, err
 	switch {
 	case err == nil:
 		s.Task.Clone.Path = tree.Dir()
-	case errors.Is(err, worktree.ErrNoGit) && before == nil:
+	case before != nil, errors.Is(err, worktree.ErrBare):
+	case errors.Is(err, worktree.ErrNoGit):
 		term.Say(
 			"! git is not installed here, so changes that are not committed are not looked for: the work begins at the last commit.",
 		)
+	default:
+		term.Say(
+			"! git does not work here, so changes that are not committed are not looked for: the work begins at the last commit. %s",
+			untrusted.EscapeLine(err.Error()),
+		)
 	}
+	s.repo.Follow(tree.Settings(ctx))
 	s.by = tree.Identity(ctx)
 	if before == nil {
 		return s, s.begin(ctx, w, tree)
@@ -230,6 +237,11 @@ func (s *Session) begin(ctx context.Context, w Wish, tree worktree.Tree) error {
 	s.Task.Session = session.NewID()
 	if err := s.reserve(ctx, s.Rules.Branch); err != nil {
 		return err
+	}
+	if s.Task.Base != head {
+		if err := work.KeepBase(ctx, s.repo, s.Task.Session, s.Task.Base); err != nil {
+			return err
+		}
 	}
 	s.log, err = openRuns(s.Task.Session)
 	return err

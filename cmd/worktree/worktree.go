@@ -10,9 +10,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/handrail-bot/handrail/gitops"
@@ -41,6 +43,18 @@ func Of(ctx context.Context, dir string) (Tree, error) {
 // Dir returns the root directory of the tree.
 func (t Tree) Dir() string { return t.dir }
 
+// always are settings of each command: no programs of the repository, plain names, and no
+// refusal of ends of lines that git would convert.
+var always = [...]string{
+	"-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "core.quotePath=false", "-c", "core.safecrlf=false",
+}
+
+// elsewhere are the variables that point git to another repository, or to parts of one.
+var elsewhere = [...]string{
+	"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_PREFIX", "GIT_NAMESPACE",
+	"GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+}
+
 // git runs a git command, without programs that the repository configures.
 func (t Tree) git(ctx context.Context, in io.Reader, args ...string) (string, error) {
 	return t.with(ctx, in, nil, args...)
@@ -50,14 +64,11 @@ func (t Tree) with(ctx context.Context, in io.Reader, env []string, args ...stri
 	cmd := exec.CommandContext(
 		ctx,
 		"git",
-		append(
-			[]string{"-C", t.dir, "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "core.quotePath=false"},
-			args...)...)
+		slices.Concat([]string{"-C", t.dir}, always[:], args)...)
 	var out, said bytes.Buffer
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = in, &out, &said
 	for _, v := range os.Environ() { // in a git hook these variables point to another repository
-		if !strings.HasPrefix(v, "GIT_DIR=") && !strings.HasPrefix(v, "GIT_WORK_TREE=") &&
-			!strings.HasPrefix(v, "GIT_INDEX_FILE=") {
+		if name, _, _ := strings.Cut(v, "="); !slices.Contains(elsewhere[:], name) {
 			cmd.Env = append(cmd.Env, v)
 		}
 	}
@@ -73,9 +84,11 @@ func (t Tree) with(ctx context.Context, in io.Reader, env []string, args ...stri
 }
 
 // Changed returns the paths with uncommitted changes, untracked files included. Ignored
-// files are left out.
+// files, and the files of submodules, are left out.
 func (t Tree) Changed(ctx context.Context) ([]string, error) {
-	text, err := t.git(ctx, nil, "status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=normal")
+	text, err := t.git(
+		ctx, nil, "status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=normal", "--ignore-submodules=dirty",
+	)
 	var out []string
 	for entry := range strings.SplitSeq(text, "\x00") {
 		if len(entry) > 3 {
@@ -85,22 +98,48 @@ func (t Tree) Changed(ctx context.Context) ([]string, error) {
 	return out, err
 }
 
-// Snapshot commits the current files on top of head, and returns the commit. It leaves
-// the branch and the index alone, and excludes ignored files.
-func (t Tree) Snapshot(ctx context.Context, head string, by gitops.Signature) (commit string, err error) {
+// Snapshot commits the changes of [Tree.Changed] on top of head, and returns the commit. It
+// leaves the branch and the index alone. Repositories inside that are no submodules are left
+// out and returned.
+func (t Tree) Snapshot(
+	ctx context.Context,
+	head string,
+	by gitops.Signature,
+) (commit string, left []string, err error) {
+	others, err := t.git(ctx, nil, "ls-files", "--others", "--exclude-standard", "-z")
+	if err != nil {
+		return "", nil, err
+	}
+	add := []string{"add", "--all"}
+	if t.isSet(ctx, "core.sparseCheckout") {
+		add = append(add, "--sparse")
+	}
+	add = append(add, "--", ".")
+	for name := range strings.SplitSeq(others, "\x00") {
+		if name, ok := strings.CutSuffix(name, "/"); ok {
+			left, add = append(left, name), append(add, ":(exclude,literal)"+name)
+		}
+	}
 	dir, err := os.MkdirTemp("", "handrail-index-")
 	if err != nil {
-		return "", fmt.Errorf("make index: %w", err)
+		return "", nil, fmt.Errorf("make index: %w", err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	env := []string{
 		"GIT_INDEX_FILE=" + filepath.Join(dir, "index"), "GIT_AUTHOR_NAME=" + by.Name, "GIT_AUTHOR_EMAIL=" + by.Email,
 		"GIT_COMMITTER_NAME=" + by.Name, "GIT_COMMITTER_EMAIL=" + by.Email,
 	}
+	steps := [][]string{add, {"write-tree"}}
+	switch copied, err := t.copyIndex(ctx, filepath.Join(dir, "index")); {
+	case err != nil:
+		return "", nil, err
+	case !copied: //control:owners-index-counts
+		steps = slices.Insert(steps, 0, []string{"read-tree", head})
+	}
 	tree := ""
-	for _, args := range [][]string{{"read-tree", head}, {"add", "--all"}, {"write-tree"}} {
+	for _, args := range steps {
 		if tree, err = t.with(ctx, nil, env, args...); err != nil {
-			return "", err
+			return "", nil, err
 		}
 	}
 	commit, err = t.with(
@@ -114,7 +153,41 @@ func (t Tree) Snapshot(ctx context.Context, head string, by gitops.Signature) (c
 		"-m",
 		"Changes that were not committed",
 	)
-	return strings.TrimSpace(commit), err
+	return strings.TrimSpace(commit), left, err
+}
+
+// copyIndex copies the index, which knows the files whose changes the owner keeps from git
+// ("git update-index --skip-worktree"). It reports false if there is none. Its time tells git
+// which files may have changed since.
+func (t Tree) copyIndex(ctx context.Context, to string) (bool, error) {
+	at, err := t.git(ctx, nil, "rev-parse", "--git-path", "index")
+	if err != nil {
+		return false, err
+	}
+	from := t.path(strings.TrimSuffix(at, "\n"))
+	info, err := os.Stat(from)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	data, rerr := os.ReadFile(from)
+	if err = errors.Join(err, rerr); err == nil {
+		err = os.WriteFile(to, data, 0o600)
+	}
+	if err == nil {
+		err = os.Chtimes(to, info.ModTime(), info.ModTime())
+	}
+	if err != nil {
+		return false, fmt.Errorf("copy index: %w", err)
+	}
+	return true, nil
+}
+
+// path returns the absolute path of a file that git names.
+func (t Tree) path(name string) string {
+	if filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(t.dir, name)
 }
 
 // Identity returns the committer from git's settings. It is the zero value if they are
@@ -131,6 +204,80 @@ func (t Tree) Identity(ctx context.Context) gitops.Signature {
 	return who
 }
 
+// maxSettings is the number of bytes to read of a file of settings.
+const maxSettings = 1 << 20
+
+// Settings returns the settings by which git would commit here: the owner's ignore and
+// attributes files, those in the repository, and core.autocrlf. It is the zero value
+// without a tree; unreadable files count as empty, as for git.
+func (t Tree) Settings(ctx context.Context) (s gitops.Settings) {
+	if t.dir == "" {
+		return s
+	}
+	s.Ignored = t.owned(ctx, "core.excludesFile", "ignore") + "\n" + t.inside(ctx, "info/exclude")
+	s.Below, s.Above = t.owned(ctx, "core.attributesFile", "attributes"), t.inside(ctx, "info/attributes")
+	const ends = "core.autocrlf"
+	text, _ := t.git(ctx, nil, "config", "--get", ends) // git fails if the key is not set
+	s.AutoCRLF = strings.EqualFold(strings.TrimSpace(text), "input") || t.isSet(ctx, ends)
+	list, _ := t.git(ctx, nil, "config", "--name-only", "-z", "--get-regexp", `^filter\..*\.(clean|process)$`)
+	for key := range strings.SplitSeq(list, "\x00") {
+		key, _ = strings.CutPrefix(key, "filter.")
+		if i := strings.LastIndexByte(key, '.'); i > 0 {
+			s.Filters = append(s.Filters, key[:i])
+		}
+	}
+	return s
+}
+
+// isSet reports whether a key of git's settings is true.
+func (t Tree) isSet(ctx context.Context, key string) bool {
+	text, _ := t.git(ctx, nil, "config", "--type=bool", "--get", key) // git fails if the key is not set
+	return strings.TrimSpace(text) == "true"
+}
+
+// owned returns the content of a file that a key of git's settings names; name is its usual
+// name in git's directory below the user's settings.
+func (t Tree) owned(ctx context.Context, key, name string) string {
+	at, err := t.git(ctx, nil, "config", "--type=path", "--get", key)
+	if at = strings.TrimSuffix(at, "\n"); err == nil {
+		return t.read(at)
+	}
+	dir := os.Getenv("XDG_CONFIG_HOME")
+	if home, err := os.UserHomeDir(); dir == "" && err == nil {
+		dir = filepath.Join(home, ".config")
+	}
+	if dir == "" {
+		return ""
+	}
+	return t.read(filepath.Join(dir, "git", name))
+}
+
+// inside returns the content of a file in the git directory.
+func (t Tree) inside(ctx context.Context, name string) string {
+	at, err := t.git(ctx, nil, "rev-parse", "--git-path", name)
+	if err != nil {
+		return ""
+	}
+	return t.read(strings.TrimSuffix(at, "\n"))
+}
+
+func (t Tree) read(name string) string {
+	name = t.path(name)
+	if info, err := os.Stat(name); err != nil || !info.Mode().IsRegular() {
+		return ""
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxSettings))
+	if err != nil {
+		return ""
+	}
+	return string(data)
+}
+
 // Default returns the default branch of the remote origin, as recorded in this clone. It
 // is empty if unknown.
 func (t Tree) Default(ctx context.Context) string {
@@ -141,8 +288,12 @@ func (t Tree) Default(ctx context.Context) string {
 	return strings.TrimPrefix(strings.TrimSpace(name), "origin/")
 }
 
-// Conflict means that a patch does not fit the files. Nothing was changed.
-type Conflict struct{ Said []string }
+// Conflict means that a patch does not fit the files. Nothing was changed. Sparse means that
+// it has files outside of a sparse checkout.
+type Conflict struct {
+	Said   []string
+	Sparse bool
+}
 
 // Error implements error.
 func (c *Conflict) Error() string { return strings.Join(c.Said, "; ") }
@@ -164,6 +315,8 @@ func (t Tree) Apply(ctx context.Context, patch string, back bool) error {
 			c.Said = append(c.Said, said)
 		}
 	}
+	missing := func(said string) bool { return strings.HasSuffix(said, ": No such file or directory") }
+	c.Sparse = slices.ContainsFunc(c.Said, missing) && t.isSet(ctx, "core.sparseCheckout")
 	return c
 }
 

@@ -3,6 +3,7 @@
 package attributes
 
 import (
+	"maps"
 	"path"
 	"strings"
 
@@ -113,26 +114,42 @@ func parseAssignment(word string) assignment {
 	return assignment{name, set}
 }
 
+// Owner has the attributes that the owner of a clone sets, and no commit. The zero value
+// says nothing.
+type Owner struct {
+	Above File // of the repository, above all .gitattributes files
+	Below File // of all of the owner's repositories, below them
+	Auto  bool // a file without another setting is text=auto
+}
+
 // Of returns the attributes of a file. in returns the content of the .gitattributes file
-// of a directory; "." is the root, which alone may define macros.
-func Of(name string, in func(dir string) File) map[string]Value {
-	macros := in(".").macros
+// of a directory; "." is the root, which like the owner's files may define macros.
+func (o Owner) Of(name string, in func(dir string) File) map[string]Value {
+	macros := map[string][]assignment{}
+	maps.Copy(macros, o.Below.macros)
+	maps.Copy(macros, in(".").macros)
+	maps.Copy(macros, o.Above.macros)
 	out := map[string]Value{}
+	add := func(f File, below string) {
+		for i := len(f.lines) - 1; i >= 0; i-- {
+			if f.lines[i].matches(below) {
+				assignTo(out, f.lines[i].assign, macros)
+			}
+		}
+	}
+	add(o.Above, name)
 	for dir := path.Dir(name); ; dir = path.Dir(dir) {
 		below := name
 		if dir != "." {
 			below = name[len(dir)+1:]
 		}
-		lines := in(dir).lines
-		for i := len(lines) - 1; i >= 0; i-- {
-			if lines[i].matches(below) {
-				assignTo(out, lines[i].assign, macros)
-			}
-		}
+		add(in(dir), below)
 		if dir == "." {
-			return out
+			break
 		}
 	}
+	add(o.Below, name)
+	return out
 }
 
 func (l line) matches(below string) bool {

@@ -28,7 +28,7 @@ func TestOf(t *testing.T) {
 		"i.ico": "filter=lfs text=unset", "a/b/c/z.c": "eol=lf", "a/z.c": "eol=lf", "sp ace.txt": "text=set", "no": "", "dir/x": "",
 		"sub/a.png": "text=unset", "sub/x/a.txt": "text=auto",
 	} {
-		of := Of(name, in)
+		of := Owner{}.Of(name, in)
 		var got []string
 		for _, key := range []string{"filter", "text", "eol"} {
 			switch v := of[key]; v {
@@ -63,16 +63,19 @@ func TestAsGit(t *testing.T) {
 				list[path.Join(at, Name)] = randomFile(r)
 			}
 		}
-		for name, text := range list {
-			write(t, filepath.Join(dir, name), text)
-		}
 		made := map[string]change{}
 		for len(made) < 12 {
 			made[path.Join(pick(r, "", "d", "d/e", "x/d"), pick(r, "a.txt", "b.c", "c.bin", "UP.TXT", "[x].c", "a b.txt"))] = change{randomContent(r), randomContent(r)}
 		}
-		for name, want := range added(t, dir, made) {
+		above, below, crlf := "", "", pick(r, "false", "true", "input")
+		if r.IntN(3) == 0 {
+			above, below = randomFile(r), randomFile(r)
+		}
+		o := Owner{Above: Parse(above), Below: Parse(below), Auto: crlf != "false"}
+		list[".git/info/attributes"], list[".git/below"] = above, below
+		for name, want := range added(t, dir, crlf, list, made) {
 			data := made[name].after
-			got, err := Convert(Of(name, files(list))).Content(data, made[name].before)
+			got, err := o.Convert(o.Of(name, files(list))).Content(data, made[name].before)
 			if err != nil || !bytes.Equal(got, want) {
 				t.Errorf("seed %d: %s with %q: %q becomes %q (%v), git has %q", seed, name, list, data, got, err, want)
 			}
@@ -83,14 +86,20 @@ func TestAsGit(t *testing.T) {
 // change is a file as it was committed, and as it is in the work tree.
 type change struct{ before, after []byte }
 
-// added has git add files to the index of a new repository, and returns their blobs by name.
-// All are done by the same processes: git's start takes longer than its work.
-func added(t *testing.T, dir string, made map[string]change) map[string][]byte {
+// added has git add files to the index of a new repository, which has more files, and returns
+// their blobs by name. All are done by the same processes: git's start takes longer than its work.
+func added(t *testing.T, dir, crlf string, more map[string]string, made map[string]change) map[string][]byte {
 	t.Helper()
 	git(t, dir, "", "init", "-q")
+	for name, text := range more {
+		write(t, filepath.Join(dir, name), text)
+	}
 	names := slices.Sorted(maps.Keys(made))
 	var raw, index, asked strings.Builder
-	add := []string{"-c", "core.autocrlf=false", "-c", "core.safecrlf=false", "add", "-f", "--"}
+	add := []string{
+		"-c", "core.autocrlf=" + crlf, "-c", "core.attributesFile=" + filepath.Join(dir, ".git", "below"),
+		"-c", "core.safecrlf=false", "add", "-f", "--",
+	}
 	for i, name := range names {
 		at := filepath.Join(dir, ".git", "raw", fmt.Sprint(i))
 		write(t, at, string(made[name].before))

@@ -29,7 +29,7 @@ const (
 )
 
 // Convert returns the conversion that attributes ask for.
-func Convert(of map[string]Value) Conversion {
+func (o Owner) Convert(of map[string]Value) Conversion {
 	c := Conversion{Filter: of["filter"].word(), Encoding: of["working-tree-encoding"].word()}
 	text, ok := of["text"]
 	if !ok || text == "" {
@@ -41,6 +41,8 @@ func Convert(of map[string]Value) Conversion {
 		c.text = auto
 	case text == set, text == "input", of["eol"] == "lf", of["eol"] == "crlf":
 		c.text = lf
+	case o.Auto: //control:autocrlf-counts
+		c.text = auto
 	}
 	return c
 }

@@ -42,6 +42,18 @@ type Stamp struct {
 	UID, GID    uint32
 }
 
+// Ignored returns the patterns of [workspace.GitIgnored] in past; "" if there are none.
+func Ignored(past string) string {
+	if past == "" {
+		return ""
+	}
+	text, err := os.ReadFile(filepath.Join(past, workspace.GitIgnored))
+	if err != nil {
+		return ""
+	}
+	return string(text)
+}
+
 // Before makes the repository before a command if it is due. stamps returns a function
 // that returns the stamp of a file, or false if the file differs from the base. On
 // error there is no repository.
@@ -120,7 +132,10 @@ func (m *Maker) write(index []byte) error {
 	if err != nil {
 		return err
 	}
-	files := map[string][]byte{"objects/info/alternates": []byte(filepath.Join(m.Past, workspace.GitObjects) + "\n"), "info/exclude": []byte("/.handrail-*\n")}
+	files := map[string][]byte{
+		"objects/info/alternates": []byte(filepath.Join(m.Past, workspace.GitObjects) + "\n"),
+		"info/exclude":            []byte(Ignored(m.Past) + "\n/.handrail-*\n"),
+	}
 	for _, e := range list {
 		if files[e.Name()], err = os.ReadFile(filepath.Join(from, e.Name())); err != nil {
 			return err

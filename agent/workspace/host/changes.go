@@ -152,7 +152,7 @@ func (h *host) changes(ctx context.Context) ([]workspace.WireChange, error) {
 	for i := range d.fresh {
 		n := &d.fresh[i]
 		wrote, made := h.wroteFile(n)
-		ignored := h.git.match(n.path, n.isDir())
+		ignored := h.git.matchNew(n.path, n.isDir())
 		switch {
 		case ignored && !wrote && !carried()[n.path]: //control:told-to-write
 		case len(out) >= maxListed:
@@ -163,7 +163,10 @@ func (h *host) changes(ctx context.Context) ([]workspace.WireChange, error) {
 			if !trackable(n) {
 				c.Why = kindOf(n.mode)
 			} else if ignored && !made && !carried()[n.path] {
-				c.Why = ignoredWhy
+				c.Why = "`.gitignore`" + ignoredWhy
+				if !h.git.match(n.path, n.isDir()) {
+					c.Why = "an ignore file of the clone's owner" + ignoredWhy
+				}
 			}
 			out = append(out, c)
 		}
@@ -182,8 +185,8 @@ func (h *host) changes(ctx context.Context) ([]workspace.WireChange, error) {
 }
 
 // ignoredWhy explains why an edit of an ignored file is not stored: a command made that
-// file, as an installation makes node_modules.
-const ignoredWhy = "`.gitignore` covers it, and a command made it; to keep it, delete it and write it anew"
+// file, as an installation makes node_modules. It follows the name of the rules.
+const ignoredWhy = " covers it, and a command made it; to keep it, delete it and write it anew"
 
 // carried returns new files that are part of the work although .gitignore covers them: those
 // that git tracks in the workspace, as after `git add -f` and `git mv`, and those with the

@@ -22,6 +22,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/workspace"
 	"github.com/handrail-bot/handrail/agent/workspace/gitdir"
 	"github.com/handrail-bot/handrail/agent/workspace/watch"
+	"github.com/handrail-bot/handrail/policy/ignore"
 )
 
 // Config configures the host.
@@ -172,6 +173,7 @@ func newHost(cfg Config) (*host, error) {
 	h.procs = &processes{init: cfg.Init}
 	h.agent = newIgnores(root, ".agentignore", true)
 	h.git = newIgnores(root, ".gitignore", false)
+	h.git.own = ignore.Parse(gitdir.Ignored(cfg.Git)) //control:own-ignores-count
 	if h.base, err = newBaseline(cfg, h.agent); err != nil {
 		return nil, errors.Join(err, root.Close())
 	}

@@ -4,6 +4,7 @@ import (
 	"io"
 	"os"
 	"path"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -20,6 +21,7 @@ type ignores struct {
 	root   *os.Root
 	name   string
 	frozen bool
+	own    ignore.Rules                  // for commits only; of no file in the tree, below those of the top
 	at     func(dir string) ignore.Rules // method value of rules
 
 	mu     sync.RWMutex
@@ -28,9 +30,10 @@ type ignores struct {
 }
 
 type ruleFile struct {
-	rules ignore.Rules
-	mtime time.Time
-	size  int64
+	rules  ignore.Rules
+	commit ignore.Rules // with own at the top
+	mtime  time.Time
+	size   int64
 }
 
 func newIgnores(root *os.Root, name string, frozen bool) *ignores {
@@ -42,34 +45,45 @@ func newIgnores(root *os.Root, name string, frozen bool) *ignores {
 // match reports whether rel, or a directory above it, is excluded.
 func (ig *ignores) match(rel string, dir bool) bool { return ignore.Match(rel, dir, ig.at) }
 
-func (ig *ignores) rules(dir string) ignore.Rules {
+// matchNew reports whether rel, or a directory above it, is excluded from commits as long as
+// git does not know it.
+func (ig *ignores) matchNew(rel string, dir bool) bool {
+	return ignore.Match(rel, dir, func(dir string) ignore.Rules { return ig.file(dir).commit })
+}
+
+func (ig *ignores) rules(dir string) ignore.Rules { return ig.file(dir).rules }
+
+func (ig *ignores) file(dir string) ruleFile {
 	ig.mu.RLock()
 	known, ok := ig.dirs[dir]
 	sealed := ig.sealed
 	ig.mu.RUnlock()
 	if ok || sealed {
-		return known.rules
+		return known
 	}
 	return ig.load(dir)
 }
 
 // load returns the rules of the ignore file in dir, if any. It reads the file on first
 // use and, unless frozen, after a change.
-func (ig *ignores) load(dir string) ignore.Rules {
+func (ig *ignores) load(dir string) ruleFile {
 	ig.mu.RLock()
 	known, ok := ig.dirs[dir]
 	ig.mu.RUnlock()
 	if ok && ig.frozen {
-		return known.rules
+		return known
 	}
 	next := ig.readFile(path.Join(dir, ig.name), known)
+	if next.commit = next.rules; dir == "." && len(ig.own) > 0 {
+		next.commit = slices.Concat(ig.own, next.rules)
+	}
 	ig.mu.Lock()
 	defer ig.mu.Unlock()
 	if now, ok := ig.dirs[dir]; ok && ig.frozen {
-		return now.rules // the first read counts
+		return now // the first read counts
 	}
 	ig.dirs[dir] = next
-	return next.rules
+	return next
 }
 
 func (ig *ignores) readFile(name string, known ruleFile) ruleFile {
