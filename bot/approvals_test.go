@@ -49,6 +49,7 @@ func (o *offers) Offer(_ context.Context, _ live.Thread, one approval.Offer) (st
 // nobody has any more is asked for anew; what may pass is tried again.
 func TestPutUp(t *testing.T) {
 	t.Parallel()
+	long := strings.Repeat("+ "+strings.Repeat("long ", 20)+"\n", 820) // 80 KiB; the time to render it grows with its lines
 	for name, tt := range map[string]struct {
 		offers  *offers
 		branch  bool // there is a branch to open a pull request from
@@ -63,8 +64,8 @@ func TestPutUp(t *testing.T) {
 		"gone":          {offers: &offers{err: approval.ErrGone}, last: "stale"},
 		"not now":       {offers: &offers{err: errors.New("no network")}, fails: true},
 		"none here":     {words: "`/agent approve 0a1b2c` allows exactly this"},
-		"up and long":   {offers: &offers{}, branch: true, display: strings.Repeat("+ long\n", 12000), words: "Answer with a review there"},
-		"long, refused": {offers: &offers{why: "no"}, display: strings.Repeat("+ long\n", 12000), last: "denied"},
+		"up and long":   {offers: &offers{}, branch: true, display: long, words: "Answer with a review there"},
+		"long, refused": {offers: &offers{why: "no"}, display: long, last: "denied"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := newCourt(t, policy.DefaultConfig(), nil)

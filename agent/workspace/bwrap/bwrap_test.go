@@ -60,6 +60,9 @@ func TestConformance(t *testing.T) {
 		copy bool
 	}{{"overlay", false}, {"copy", true}} {
 		t.Run(tt.name, func(t *testing.T) {
+			if tt.copy {
+				workspacetest.LeaveToCI(t, os.Getenv)
+			}
 			workspacetest.Run(t, workspacetest.Subject{Engine: engine(t, bwrap.Config{Copy: tt.copy}), Wall: true, Copied: tt.copy})
 		})
 	}

@@ -126,6 +126,7 @@ func has(list []string, text string) bool {
 
 // TestPageForms: fields, selects, keys, the wheel and the size of the window.
 func TestPageForms(t *testing.T) {
+	workspacetest.LeaveToCI(t, os.Getenv)
 	ws := opened(t, workspacetest.Tree{"index.html": `<!doctype html><title>Form</title><form onsubmit="event.preventDefault(); out.textContent = n.value + ' in ' + c.value">
 <label>Name <input id=n value=old></label><select id=c aria-label=Colour><option>red<option value=b>blue</select><input type=password aria-label=Word>
 <input type=file aria-label=Picture><label><input type=checkbox> Agreed</label><button>Send</button><button disabled>Never</button><a href="#x" title="a menu"></a></form>
@@ -188,6 +189,7 @@ func TestPageForms(t *testing.T) {
 
 // TestPageAttacks: a page cannot leave the workspace, ask, save, open windows, or flood.
 func TestPageAttacks(t *testing.T) {
+	workspacetest.LeaveToCI(t, os.Getenv)
 	outside, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -261,6 +263,7 @@ func TestPageAttacks(t *testing.T) {
 
 // TestPageWaits: a launch waits for the server, and says so if none comes.
 func TestPageWaits(t *testing.T) {
+	workspacetest.LeaveToCI(t, os.Getenv)
 	ws := opened(t, workspacetest.Tree{"index.html": "<title>Late</title>"})
 	p, err := ws.Start(t.Context(), workspace.Program{Argv: []string{"sh", "-c", "sleep 1; HANDRAIL_TEST_SERVE=3001 exec /handrail/handrail"}})
 	if err != nil {
@@ -278,6 +281,7 @@ func TestPageWaits(t *testing.T) {
 
 // TestPageMemory: a page that takes too much memory loses its browser, and the workspace goes on.
 func TestPageMemory(t *testing.T) {
+	workspacetest.LeaveToCI(t, os.Getenv)
 	files := t.TempDir()
 	const hungry = `<title>Hungry</title><button onclick="window.a = []; setInterval(() => { const b = new Uint8Array(64 << 20); b.fill(1); a.push(b) }, 50)">Eat</button>`
 	if err := os.WriteFile(filepath.Join(files, "index.html"), []byte(hungry), 0o644); err != nil {

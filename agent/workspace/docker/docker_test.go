@@ -41,6 +41,7 @@ func engine(t testing.TB, cfg docker.Config) *docker.Engine {
 }
 
 func TestConformance(t *testing.T) {
+	workspacetest.LeaveToCI(t, os.Getenv)
 	for _, tt := range []struct {
 		name string
 		copy bool

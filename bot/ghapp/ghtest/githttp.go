@@ -2,13 +2,13 @@ package ghtest
 
 import (
 	"bytes"
+	"compress/gzip"
 	"fmt"
 	"io"
 	"maps"
 	"net/http"
-	"net/http/cgi"
 	"os/exec"
-	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/bare"
@@ -18,27 +18,14 @@ import (
 
 const maxPack = 512 << 20
 
-// gitHTTP serves git's smart HTTP protocol through git-http-backend.
-type gitHTTP struct {
-	s       *Server
-	backend string // path of git-http-backend
-	path    string // directory of the git binary
-}
+// gitHTTP serves git's smart HTTP protocol through git upload-pack and git receive-pack.
+type gitHTTP struct{ s *Server }
 
 func newGitHTTP(s *Server) (*gitHTTP, error) {
-	git, err := exec.LookPath("git")
-	if err != nil {
+	if _, err := exec.LookPath("git"); err != nil {
 		return nil, fmt.Errorf("find git: %w; install git", err)
 	}
-	out, err := bare.Command("", "--exec-path").Output()
-	if err != nil {
-		return nil, fmt.Errorf("find git-http-backend: %w", err)
-	}
-	return &gitHTTP{
-		s:       s,
-		backend: filepath.Join(strings.TrimSpace(string(out)), "git-http-backend"),
-		path:    filepath.Dir(git),
-	}, nil
+	return &gitHTTP{s: s}, nil
 }
 
 var gitRE = pattern.Lazy(`^/([^/]+)/([^/]+?)(?:\.git)?/(info/refs|git-upload-pack|git-receive-pack)$`)
@@ -63,43 +50,57 @@ func (g *gitHTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "Repository not found.", status)
 		return
 	}
-	// The cgi package refuses chunked bodies, which git uses for pushes over 1 MiB.
-	body, err := io.ReadAll(io.LimitReader(r.Body, maxPack))
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusBadRequest)
+	service := strings.TrimPrefix(rest, "git-")
+	if rest == "info/refs" {
+		service = strings.TrimPrefix(r.URL.Query().Get("service"), "git-")
+	}
+	if service != "upload-pack" && service != "receive-pack" { // what a client before git 1.6.6 asks for
+		http.Error(w, "Please upgrade your git client.", http.StatusForbidden)
 		return
 	}
-	r = r.Clone(r.Context())
-	r.Body, r.ContentLength, r.TransferEncoding = io.NopCloser(bytes.NewReader(body)), int64(len(body)), nil
-	r.URL.Path = "/" + rest
-	r.Header.Del("Authorization")
-	h := &cgi.Handler{Path: g.backend, Root: "/", Dir: rp.Dir.Path, Env: g.env(rp, who), Stderr: io.Discard}
-	if rest != "git-receive-pack" {
-		h.ServeHTTP(w, r)
-		return
+	cmd := bare.Command(rp.Dir.Path, service, "--stateless-rpc")
+	cmd.Env = append(cmd.Env, g.env(rp, who)...)
+	protocol := r.Header.Get("Git-Protocol")
+	if protocol != "" {
+		cmd.Env = append(cmd.Env, "GIT_PROTOCOL="+protocol)
 	}
-	rec := &recorder{header: http.Header{}, status: http.StatusOK}
-	h.ServeHTTP(rec, r)
-	g.emitPushes(rp, who)
-	g.s.write(w, response{status: rec.status, header: rec.header, body: rec.buf.Bytes()})
+	header, out := http.Header{"Cache-Control": {"no-cache, max-age=0, must-revalidate"}}, &bytes.Buffer{}
+	if rest == "info/refs" {
+		header.Set("Content-Type", "application/x-git-"+service+"-advertisement")
+		if !slices.Contains(strings.Split(protocol, ":"), "version=2") {
+			line := "# service=git-" + service + "\n"
+			fmt.Fprintf(out, "%04x%s0000", len(line)+4, line)
+		}
+		cmd.Args = append(cmd.Args, "--http-backend-info-refs")
+	} else {
+		body, err := gitBody(r)
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		header.Set("Content-Type", "application/x-git-"+service+"-result")
+		cmd.Stdin = bytes.NewReader(body)
+	}
+	cmd.Args, cmd.Stdout = append(cmd.Args, "."), out
+	_ = cmd.Run()                   // the answer says what went wrong
+	if rest == "git-receive-pack" { // its events are queued before its client goes on
+		g.emitPushes(rp, who)
+	}
+	g.s.write(w, response{status: http.StatusOK, header: header, body: out.Bytes()})
 }
 
-// recorder holds an answer back until the events of the push are queued, so that the
-// events are visible to a client as soon as its push succeeds.
-type recorder struct {
-	header http.Header
-	status int
-	buf    bytes.Buffer
+// gitBody returns the body of a request, which git compresses if it is long.
+func gitBody(r *http.Request) ([]byte, error) {
+	body := io.Reader(r.Body)
+	if r.Header.Get("Content-Encoding") == "gzip" {
+		z, err := gzip.NewReader(body)
+		if err != nil {
+			return nil, err
+		}
+		body = z
+	}
+	return io.ReadAll(io.LimitReader(body, maxPack))
 }
-
-// Header implements http.ResponseWriter.
-func (r *recorder) Header() http.Header { return r.header }
-
-// WriteHeader implements http.ResponseWriter.
-func (r *recorder) WriteHeader(status int) { r.status = status }
-
-// Write implements http.ResponseWriter.
-func (r *recorder) Write(b []byte) (int, error) { return r.buf.Write(b) }
 
 func (g *gitHTTP) allowed(r *http.Request, name string, push bool) (*hub.Repo, *caller, int) {
 	g.s.mu.Lock()
@@ -131,7 +132,7 @@ func (g *gitHTTP) allowed(r *http.Request, name string, push bool) (*hub.Repo, *
 	return rp, who, http.StatusOK
 }
 
-// env returns the environment of git: the repository's directory, and the hook's rules.
+// env returns the hook's rules.
 func (g *gitHTTP) env(rp *hub.Repo, who *caller) []string {
 	g.s.mu.Lock()
 	defer g.s.mu.Unlock()
@@ -154,9 +155,7 @@ func (g *gitHTTP) env(rp *hub.Repo, who *caller) []string {
 	if who.inst() != nil && !hasPermission(who.tok.Perms, "workflows:write") || login == "github-actions[bot]" {
 		workflows = "0"
 	}
-	return []string{"GIT_PROJECT_ROOT=" + rp.Dir.Path, "GIT_HTTP_EXPORT_ALL=1", "REMOTE_USER=" + login,
-		"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null", "GHTEST_WORKFLOWS=" + workflows,
-		"GHTEST_PROTECTED=" + strings.Join(pulls, " "), "GHTEST_NOFORCE=" + strings.Join(noForce, " "), "LC_ALL=C"}
+	return []string{"GHTEST_WORKFLOWS=" + workflows, "GHTEST_PROTECTED=" + strings.Join(pulls, " "), "GHTEST_NOFORCE=" + strings.Join(noForce, " ")}
 }
 
 // emitPushes emits events for the branches that moved since the last event. Concurrent

@@ -185,7 +185,11 @@ func (d Dir) Resolve(ref string) string {
 	if ref == "" || strings.HasPrefix(ref, "-") {
 		return ""
 	}
-	for _, name := range []string{ref, "refs/heads/" + ref, "refs/tags/" + ref} {
+	names := []string{ref, "refs/heads/" + ref, "refs/tags/" + ref}
+	if isHex(ref) && len(ref) == 40 { // GitHub has no branch or tag with such a name
+		names = names[:1]
+	}
+	for _, name := range names {
 		if !strings.HasPrefix(name, "refs/") && !isHex(name) {
 			continue
 		}
@@ -235,6 +239,9 @@ func (d Dir) Mergeable(base, head string) bool {
 
 // Heads returns the branches and their commits.
 func (d Dir) Heads() map[string]string {
+	if heads, ok := d.looseHeads(); ok {
+		return heads
+	}
 	out, err := d.Line("for-each-ref", "--format=%(refname:strip=2) %(objectname)", "refs/heads")
 	heads := map[string]string{}
 	if err != nil || out == "" {
@@ -245,6 +252,34 @@ func (d Dir) Heads() map[string]string {
 		heads[name] = sha
 	}
 	return heads
+}
+
+// looseHeads reads the branches' own files, which is faster than git. It reports false if
+// some may be elsewhere or change now.
+func (d Dir) looseHeads() (map[string]string, bool) {
+	if _, err := os.Lstat(filepath.Join(d.Path, "packed-refs")); !errors.Is(err, fs.ErrNotExist) {
+		return nil, false
+	}
+	heads := map[string]string{}
+	root := os.DirFS(filepath.Join(d.Path, "refs", "heads"))
+	err := fs.WalkDir(root, ".", func(name string, f fs.DirEntry, err error) error {
+		if err != nil || f.IsDir() {
+			return err
+		}
+		if strings.HasSuffix(name, ".lock") { // no branch has this end
+			return nil
+		}
+		sha, err := fs.ReadFile(root, name)
+		if err != nil {
+			return err
+		}
+		if len(sha) != 41 || !isHex(string(sha[:40])) {
+			return fs.ErrInvalid
+		}
+		heads[name] = string(sha[:40])
+		return nil
+	})
+	return heads, err == nil
 }
 
 // DiffFile is one file of a comparison.

@@ -2,6 +2,7 @@ package bare
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -78,5 +79,44 @@ func TestDiffFiles(t *testing.T) {
 	}
 	if files, err := d.DiffFiles(head, head); err != nil || len(files) != 0 {
 		t.Errorf("nothing changed: %v %v", files, err)
+	}
+}
+
+// TestHeads: branches are the same in files of their own, in git's packed file, and beside a
+// branch that is another's name.
+func TestHeads(t *testing.T) {
+	d, err := Init(filepath.Join(t.TempDir(), "r.git"), "main")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sha, err := d.Commit(Change{Branch: "main", Author: "kim", Message: "start", Files: map[string]string{"a": "1\n"}}, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	later, err := d.Commit(Change{Branch: "agent/one", Parent: sha, Author: "kim", Message: "more", Files: map[string]string{"a": "2\n"}}, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(d.Path, "refs", "heads", "main.lock"), nil, 0o644); err != nil { // git moves the branch
+		t.Fatal(err)
+	}
+	want := map[string]string{"main": sha, "agent/one": later}
+	if heads, ok := d.looseHeads(); !ok || !maps.Equal(heads, want) {
+		t.Errorf("files have %v, %v; want %v", heads, ok, want)
+	}
+	if err := os.Remove(filepath.Join(d.Path, "refs", "heads", "main.lock")); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"symbolic-ref", "refs/heads/same", "refs/heads/main"}, {"pack-refs", "--all"}} {
+		if _, err := d.Run(nil, args...); err != nil {
+			t.Fatal(err)
+		}
+		want["same"] = sha
+		if heads, ok := d.looseHeads(); ok {
+			t.Errorf("after %v the files alone are taken: %v", args, heads)
+		}
+		if heads := d.Heads(); !maps.Equal(heads, want) {
+			t.Errorf("after %v: %v, want %v", args, heads, want)
+		}
 	}
 }
