@@ -47,9 +47,14 @@ lsp-servers:
 # References of the 200 most used definitions of real projects, beside the type checkers of Go and tsc. Prints a
 # table; no answer may be wrong without being marked.
 lsp-exam: lsp-servers
-	@mkdir -p $(LSP)/exam/ts $(LSP)/exam/py
+	@rust-analyzer --version >/dev/null || { echo rust-analyzer is not installed; exit 1; }
+	@mkdir -p $(LSP)/exam/ts $(LSP)/exam/py $(LSP)/exam/rust/src
 	@npm install --silent --no-audit --no-fund --prefix $(LSP)/exam/ts rxjs@7.8.2
 	@test -d $(LSP)/exam/py/click || pip install --quiet --no-deps --target $(LSP)/exam/py click==8.1.8
+	@test -d $(LSP)/exam/c || { cd / && cp -r "$$($(GO) mod download -json github.com/DataDog/zstd@v1.5.6 | \
+	  sed -n 's/.*"Dir": "\(.*\)",/\1/p')" $(LSP)/exam/c && chmod -R u+w $(LSP)/exam/c; }
+	@cd $(LSP)/exam/rust && touch src/lib.rs && test -d vendor || { printf '%s\n' '[package]' 'name = "exam"' \
+	  'version = "0.0.0"' 'edition = "2021"' '[dependencies]' 'regex-syntax = "=0.8.5"' >Cargo.toml && cargo vendor -q vendor; }
 	PATH=$(LSPPATH) HANDRAIL_REQUIRE_ENGINES=lsp \
 	  $(GO) test ./agent/workspace/host -count=1 -run TestExam -timeout 1h -v -lsp.exam $(LSP)/exam $(QUIET)
 

@@ -9,6 +9,8 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"net/url"
@@ -44,6 +46,17 @@ const (
 	Asks     = "asks"     // the server answers only after its own requests were answered
 	Busy     = "busy"     // it works for 300 ms first, and knows only open documents until then
 	Hungry   = "hungry"   // it takes 200 MB of memory
+	Null     = "null"     // each answer is null
+	Negative = "negative" // lines and columns are negative
+	Else     = "else"     // places are no files
+	Escaped  = "escaped"  // each byte of a path is escaped
+	Twice    = "twice"    // each question is answered a second time, with null
+	Early    = "early"    // lists of a high version come before a document is opened
+	Former   = "former"   // a document that is opened again gets a list for the version that it had first
+	Endless  = "endless"  // work begins with the first question, and does not end
+	Huge     = "huge"     // answers have 40 MB
+	Flood    = "flood"    // each place is named 500 times, in as many columns
+	Slow     = "slow"     // the handshake ends once there is a file "ready" in the root
 )
 
 // Server is one server. Ended is called if it crashes; nil does nothing. Wait takes the time of a
@@ -64,6 +77,7 @@ type Server struct {
 	busy  bool
 	asked int
 	timer sync.WaitGroup
+	first map[string]int // first version of documents
 	hoard []byte
 }
 
@@ -76,7 +90,7 @@ func (s *Server) lies(name string) bool { return slices.Contains(strings.Split(s
 
 // Serve serves a client until it hangs up.
 func (s *Server) Serve(conn io.ReadWriteCloser) {
-	s.docs = map[string]doc{}
+	s.docs, s.first = map[string]doc{}, map[string]int{}
 	stream := jsonrpc2.NewBufferedStream(buffered{bufio.NewReader(conn), conn}, jsonrpc2.VSCodeObjectCodec{})
 	ready := make(chan struct{})
 	s.conn = jsonrpc2.NewConn(context.Background(), stream, handler(func(ctx context.Context, r *jsonrpc2.Request) {
@@ -133,13 +147,24 @@ func (s *Server) handle(ctx context.Context, r *jsonrpc2.Request) {
 	case "initialize":
 		s.root = pathOf(p.RootURI)
 		s.look()
+		s.slow()
 		_ = s.conn.Reply(ctx, r.ID, map[string]any{
 			"capabilities": s.capabilities(), "serverInfo": map[string]any{"name": "fake", "version": "1.2.3"},
 		})
+		if s.lies(Early) {
+			for path := range s.known {
+				s.say(ctx, path, 1000)
+			}
+		}
 	case "initialized":
 		s.begin(ctx)
 	case "textDocument/didOpen":
 		s.docs[path] = doc{p.TextDocument.Text, p.TextDocument.Version}
+		if first, before := s.first[path]; before && s.lies(Former) {
+			s.say(ctx, path, first)
+		} else {
+			s.first[path] = p.TextDocument.Version
+		}
 		s.push(ctx, path, doc{})
 	case "textDocument/didChange":
 		was := s.docs[path]
@@ -154,6 +179,45 @@ func (s *Server) handle(ctx context.Context, r *jsonrpc2.Request) {
 			}
 		}
 	}
+}
+
+// say sends an empty list for a version of a document.
+func (s *Server) say(ctx context.Context, path string, version int) {
+	_ = s.conn.Notify(ctx, "textDocument/publishDiagnostics", map[string]any{
+		"uri": s.uri(path), "version": version, "diagnostics": []any{},
+	})
+}
+
+// slow waits for a file.
+func (s *Server) slow() {
+	if !s.lies(Slow) {
+		return
+	}
+	s.index("initialize")
+	for range 6000 {
+		if _, err := os.Lstat(filepath.Join(s.root, "ready")); err == nil {
+			return
+		}
+		<-time.After(10 * time.Millisecond)
+	}
+}
+
+// uri returns the URI of a file.
+func (s *Server) uri(path string) string {
+	switch {
+	case s.lies(Else):
+		return "jdt://contents" + path + "?=a/b%5C<c"
+	case s.lies(Escaped):
+		out := "file://"
+		for part := range strings.SplitSeq(strings.TrimPrefix(path, "/"), "/") {
+			out += "/"
+			for _, b := range []byte(part) {
+				out += fmt.Sprintf("%%%02x", b)
+			}
+		}
+		return out
+	}
+	return uriOf(path)
 }
 
 func (s *Server) capabilities() map[string]any {
@@ -260,7 +324,7 @@ func (s *Server) push(ctx context.Context, path string, was doc) {
 
 // list returns a function that sends the diagnostics of a text.
 func (s *Server) list(ctx context.Context, path string, d doc) func() {
-	m := map[string]any{"uri": uriOf(path), "diagnostics": s.broken(d.text)}
+	m := map[string]any{"uri": s.uri(path), "diagnostics": s.broken(d.text)}
 	if !s.lies(Nameless) && !s.lies(TSServer) {
 		m["version"] = d.version
 	}
@@ -287,7 +351,10 @@ func (s *Server) broken(text string) []any {
 
 func (s *Server) span(n int, line string, at, length int) map[string]any {
 	end := at + length
-	if !s.lies(UTF8) {
+	switch {
+	case s.lies(Negative):
+		n, at, end = -5-n, -3-at, -3-end
+	case !s.lies(UTF8):
 		at, end = len(utf16.Encode([]rune(line[:at]))), len(utf16.Encode([]rune(line[:end])))
 	}
 	return map[string]any{
@@ -331,14 +398,30 @@ func (s *Server) question(ctx context.Context, r *jsonrpc2.Request, p params) {
 				return // it waits for the right answer for ever
 			}
 		}
+		var refused *jsonrpc2.Error
+		if err := s.conn.Call(ctx, "window/unheardOf", nil, nil); !errors.As(err, &refused) || refused.Code != -32601 {
+			return
+		}
+		_ = s.conn.Notify(ctx, "$/unheardOf", nil)
+	case s.lies(Endless) && n == 1:
+		_ = s.conn.Notify(ctx, "$/progress", map[string]any{"token": 7, "value": map[string]any{"kind": "begin"}})
 	}
 	s.mu.Lock()
 	result := s.answer(r.Method, p)
 	s.mu.Unlock()
+	switch {
+	case s.lies(Null):
+		result = nil
+	case s.lies(Huge):
+		result = strings.Repeat("x", 40<<20)
+	}
 	if s.lies(Late) && r.Method == "textDocument/diagnostic" {
 		s.wait()
 	}
 	_ = s.conn.Reply(ctx, r.ID, result)
+	if s.lies(Twice) {
+		_ = s.conn.Reply(ctx, r.ID, nil)
+	}
 }
 
 // index adds a line to the index.
@@ -371,7 +454,7 @@ func (s *Server) answer(method string, p params) any {
 			for _, d := range s.symbols(file, p.Query) {
 				m := d.(map[string]any)
 				out = append(out, map[string]any{
-					"name": m["name"], "kind": m["kind"], "location": map[string]any{"uri": uriOf(file), "range": m["selectionRange"]},
+					"name": m["name"], "kind": m["kind"], "location": map[string]any{"uri": s.uri(file), "range": m["selectionRange"]},
 				})
 			}
 		}
@@ -400,7 +483,7 @@ func (s *Server) answer(method string, p params) any {
 		return map[string]any{"contents": map[string]any{"kind": "markdown", "value": "```go\nfunc " + word + "\n```"}}
 	case "textDocument/prepareCallHierarchy":
 		at := s.span(p.Position.Line, "", 0, 0)
-		return []any{map[string]any{"name": word, "kind": 12, "uri": uriOf(path), "range": at, "selectionRange": at}}
+		return []any{map[string]any{"name": word, "kind": 12, "uri": s.uri(path), "range": at, "selectionRange": at}}
 	case "textDocument/references":
 		return s.places(`\b`+regexp.QuoteMeta(word)+`\b`, s.lies(Partial), s.lies(Missing))
 	case "textDocument/definition":
@@ -454,7 +537,11 @@ func (s *Server) places(pattern string, openOnly, missing bool) []any {
 		}
 		for n, line := range strings.Split(s.text(path), "\n") {
 			for _, at := range re.FindAllStringIndex(line, -1) {
-				out = append(out, map[string]any{"uri": uriOf(path), "range": s.span(n, line, at[0], at[1]-at[0])})
+				out = append(out, map[string]any{"uri": s.uri(path), "range": s.span(n, line, at[0], at[1]-at[0])})
+				for i := 1; i < 500 && s.lies(Flood); i++ {
+					at := map[string]any{"line": n, "character": at[0] + i}
+					out = append(out, map[string]any{"uri": s.uri(path), "range": map[string]any{"start": at, "end": at}})
+				}
 			}
 		}
 	}
