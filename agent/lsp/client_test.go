@@ -186,6 +186,7 @@ func TestFreshness(t *testing.T) {
 		{lsptest.Never, 50 * time.Millisecond, [2]lsp.Diagnosis{{State: lsp.Settling}, {State: lsp.Settling}}},
 		{lsptest.Stale, 100 * time.Millisecond, [2]lsp.Diagnosis{{State: lsp.Settling}, {State: lsp.Settling}}},
 		{lsptest.Nameless, 100 * time.Millisecond, [2]lsp.Diagnosis{{State: lsp.Settling}, {State: lsp.Settling}}},
+		{lsptest.Pull + "," + lsptest.Unchanged, patience, [2]lsp.Diagnosis{{State: lsp.Settling}, {State: lsp.Settling}}},
 		{lsptest.Beyond, patience, [2]lsp.Diagnosis{{State: lsp.Settling}, {State: lsp.Fresh}}},
 	} {
 		t.Run(test.lies, func(t *testing.T) {
@@ -427,6 +428,20 @@ func TestManyRequests(t *testing.T) {
 		t.Errorf("%d requests were taken at a time", n)
 	}
 	_ = far.Close()
+}
+
+// TestLateAnswers: an answer that comes after its time is none to the next question.
+func TestLateAnswers(t *testing.T) {
+	b := open(t, lsptest.Later, two)
+	b.sync("a.x", two["a.x"])
+	for n, ask := range []lsp.Ask{lsp.Definition, lsp.Declared, lsp.Implementations} {
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		got, err := b.Find(ctx, ask, b.path("a.x"), lsp.Position{Byte: 5})
+		cancel()
+		if !errors.Is(err, lsp.ErrSilent) {
+			t.Errorf("question %d has the answer %+v, %v", n, got, err)
+		}
+	}
 }
 
 func TestSilence(t *testing.T) {

@@ -28,35 +28,37 @@ import (
 
 // The lies, and other behavior that a server may be told.
 const (
-	Late     = "late"     // diagnostics come 300 ms after the edit, or the question
-	Never    = "never"    // no diagnostics come
-	Stale    = "stale"    // those of the text before come, with its version
-	Nameless = "nameless" // they come without a version
-	Pull     = "pull"     // they are to be asked for
-	Idle     = "idle"     // they come only if the text has changed
-	TSServer = "tsserver" // they come without a version, a command gives them, and the disk is read if a command says so
-	Beyond   = "beyond"   // they are in lines that the file does not have
-	Partial  = "partial"  // references are only looked for in open documents
-	Missing  = "missing"  // the last one is never found, in any question across files
-	Crash    = "crash"    // the server ends at the first question after a start
-	Silent   = "silent"   // no question is answered
-	UTF8     = "utf8"     // columns are bytes, and that is said
-	UTF7     = "utf7"     // an encoding is said that was not offered
-	Modified = "modified" // each question has to be asked three times
-	Asks     = "asks"     // the server answers only after its own requests were answered
-	Busy     = "busy"     // it works for 300 ms first, and knows only open documents until then
-	Hungry   = "hungry"   // it takes 200 MB of memory
-	Null     = "null"     // each answer is null
-	Negative = "negative" // lines and columns are negative
-	Else     = "else"     // places are no files
-	Escaped  = "escaped"  // each byte of a path is escaped
-	Twice    = "twice"    // each question is answered a second time, with null
-	Early    = "early"    // lists of a high version come before a document is opened
-	Former   = "former"   // a document that is opened again gets a list for the version that it had first
-	Endless  = "endless"  // work begins with the first question, and does not end
-	Huge     = "huge"     // answers have 40 MB
-	Flood    = "flood"    // each place is named 500 times, in as many columns
-	Slow     = "slow"     // the handshake ends once there is a file "ready" in the root
+	Late      = "late"      // diagnostics come 300 ms after the edit, or the question
+	Never     = "never"     // no diagnostics come
+	Stale     = "stale"     // those of the text before come, with its version
+	Nameless  = "nameless"  // they come without a version
+	Pull      = "pull"      // they are to be asked for
+	Idle      = "idle"      // they come only if the text has changed
+	TSServer  = "tsserver"  // they come without a version, a command gives them, and the disk is read if a command says so
+	Beyond    = "beyond"    // they are in lines that the file does not have
+	Partial   = "partial"   // references are only looked for in open documents
+	Missing   = "missing"   // the last one is never found, in any question across files
+	Crash     = "crash"     // the server ends at the first question after a start
+	Silent    = "silent"    // no question is answered
+	UTF8      = "utf8"      // columns are bytes, and that is said
+	UTF7      = "utf7"      // an encoding is said that was not offered
+	Modified  = "modified"  // each question has to be asked three times
+	Asks      = "asks"      // the server answers only after its own requests were answered
+	Busy      = "busy"      // it works for 300 ms first, and knows only open documents until then
+	Hungry    = "hungry"    // it takes 200 MB of memory
+	Null      = "null"      // each answer is null
+	Negative  = "negative"  // lines and columns are negative
+	Else      = "else"      // places are no files
+	Escaped   = "escaped"   // each byte of a path is escaped
+	Later     = "later"     // each question is answered when the next one comes
+	Unchanged = "unchanged" // a list that was asked for is said to be that of before
+	Twice     = "twice"     // each question is answered a second time, with null
+	Early     = "early"     // lists of a high version come before a document is opened
+	Former    = "former"    // a document that is opened again gets a list for the version that it had first
+	Endless   = "endless"   // work begins with the first question, and does not end
+	Huge      = "huge"      // answers have 40 MB
+	Flood     = "flood"     // each place is named 500 times, in as many columns
+	Slow      = "slow"      // the handshake ends once there is a file "ready" in the root
 )
 
 // Server is one server. Ended is called if it crashes; nil does nothing. Wait takes the time of a
@@ -78,6 +80,7 @@ type Server struct {
 	asked int
 	timer sync.WaitGroup
 	first map[string]int // first version of documents
+	later func()         // answers the question before
 	hoard []byte
 }
 
@@ -418,6 +421,16 @@ func (s *Server) question(ctx context.Context, r *jsonrpc2.Request, p params) {
 	if s.lies(Late) && r.Method == "textDocument/diagnostic" {
 		s.wait()
 	}
+	if s.lies(Later) {
+		s.mu.Lock()
+		before := s.later
+		s.later = func() { _ = s.conn.Reply(ctx, r.ID, result) }
+		s.mu.Unlock()
+		if before != nil {
+			before()
+		}
+		return
+	}
 	_ = s.conn.Reply(ctx, r.ID, result)
 	if s.lies(Twice) {
 		_ = s.conn.Reply(ctx, r.ID, nil)
@@ -440,6 +453,9 @@ func (s *Server) answer(method string, p params) any {
 	path := pathOf(p.TextDocument.URI)
 	switch method {
 	case "textDocument/diagnostic":
+		if s.lies(Unchanged) {
+			return map[string]any{"kind": "unchanged", "resultId": "7"}
+		}
 		return map[string]any{"kind": "full", "items": s.broken(s.docs[path].text)}
 	case "workspace/executeCommand":
 		return s.tsserver(p.Arguments)

@@ -561,6 +561,9 @@ func (x *question) named(ctx context.Context) ([]lsp.Position, error) {
 		}
 		var out []lsp.Position
 		for n, line := range bytes.Split(x.text, []byte("\n")) {
+			if flags == "" && !bytes.Contains(line, []byte(name)) {
+				continue // faster than the expression
+			}
 			if m := re.FindSubmatchIndex(line); m != nil {
 				out = append(out, lsp.Position{Line: n, Byte: m[2]})
 			}
