@@ -215,6 +215,30 @@ func TestLyingServers(t *testing.T) {
 	}
 }
 
+// TestOneRequest: a question to a warm server is one request.
+func TestOneRequest(t *testing.T) {
+	s := serve(t, "", threeFiles, workspace.Limits{})
+	for _, ask := range []workspace.CodeAsk{workspace.AskDefinition, workspace.AskReferences, workspace.AskHover} {
+		q := workspace.CodeQuery{Ask: ask, Path: "a.x", Name: "Hub", Line: 1}
+		s.ask(q)
+		before := s.questions()
+		s.ask(q)
+		if now := s.questions(); len(now) != len(before)+1 {
+			t.Errorf("%s: asked was %q", ask, now[len(before):])
+		}
+	}
+}
+
+// questions returns the questions that the server was asked.
+func (s served) questions() []string {
+	s.Helper()
+	data, err := os.ReadFile(filepath.Join(filepath.Dir(s.starts), "index"))
+	if err != nil && !os.IsNotExist(err) {
+		s.Fatal(err)
+	}
+	return strings.Split(strings.TrimSpace(string(data)), "\n")
+}
+
 // TestManyPlaces: an answer with many places in a file is read as fast as one with few.
 func TestManyPlaces(t *testing.T) {
 	files := map[string]string{"a.x": "func Hub\n" + strings.Repeat("Hub\n", 99) + strings.Repeat("x\n", 200_000)}
@@ -248,10 +272,7 @@ func TestToldWhileStarting(t *testing.T) {
 	q := workspace.CodeQuery{Ask: workspace.AskReferences, Path: "a.x", Name: "Hub"}
 	first := make(chan workspace.CodeAnswer)
 	go func() { first <- s.ask(q) }()
-	for asked, err := []byte(nil), error(nil); len(asked) == 0; asked, err = os.ReadFile(filepath.Join(filepath.Dir(s.starts), "index")) {
-		if err != nil && !os.IsNotExist(err) {
-			t.Fatal(err)
-		}
+	for !slices.Contains(s.questions(), "initialize") {
 		time.Sleep(10 * time.Millisecond)
 	}
 	if err := s.Write(t.Context(), "b.x", []byte("\n\nHub\n")); err != nil {
