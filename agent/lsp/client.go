@@ -120,10 +120,11 @@ func Start(ctx context.Context, conn io.ReadWriteCloser, cfg Config) (*Client, e
 	}
 	c.free = make(chan struct{}, maxAnswers) //control:server-requests-are-bounded
 	ready := make(chan struct{})
-	c.rpc = jsonrpc2.NewConn(context.WithoutCancel(ctx), c.wire, handlerFunc(func(ctx context.Context, req *jsonrpc2.Request) {
+	handle := handlerFunc(func(ctx context.Context, req *jsonrpc2.Request) {
 		<-ready
 		c.handle(ctx, req)
-	}), jsonrpc2.SetLogger(silent{}))
+	})
+	c.rpc = jsonrpc2.NewConn(context.WithoutCancel(ctx), c.wire, handle, jsonrpc2.SetLogger(silent{}))
 	close(ready)
 	err := c.greet(ctx)
 	if err != nil {
