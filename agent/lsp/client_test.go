@@ -403,13 +403,8 @@ func TestManyRequests(t *testing.T) {
 	near, far := net.Pipe()
 	began := make(chan struct{})
 	go func() {
-		in := bufio.NewReader(far)
-		_, _ = in.ReadString('{')
-		var request struct{ ID json.RawMessage }
-		_ = json.NewDecoder(io.MultiReader(strings.NewReader("{"), in)).Decode(&request)
-		answer := fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"capabilities":{}}}`, request.ID)
-		_, _ = fmt.Fprintf(far, "Content-Length: %d\r\n\r\n%s", len(answer), answer)
-		close(began)
+		defer close(began)
+		greeted(bufio.NewReader(far), far)
 	}()
 	c, err := lsp.Start(t.Context(), near, lsp.Config{Root: "/", Server: lsp.Server{Name: "fake"}})
 	if err == nil {
@@ -510,10 +505,12 @@ func TestLongMessage(t *testing.T) {
 	}
 }
 
-// TestTalkativeServer: a server that writes much before it reads on stops no text.
-func TestTalkativeServer(t *testing.T) {
-	near, far := net.Pipe()
-	in, talks := bufio.NewReader(far), make(chan bool)
+func write(to io.Writer, text string) {
+	_, _ = fmt.Fprintf(to, "Content-Length: %d\r\n\r\n%s", len(text), text) // the reader sees a failure
+}
+
+// greeted is a server until it was greeted.
+func greeted(in *bufio.Reader, out io.Writer) {
 	read := func() (id json.RawMessage) {
 		head, err := textproto.NewReader(in).ReadMIMEHeader()
 		n, _ := strconv.Atoi(head.Get("Content-Length"))
@@ -525,13 +522,19 @@ func TestTalkativeServer(t *testing.T) {
 		_ = json.Unmarshal(data, &m)
 		return m.ID
 	}
-	write := func(text string) { _, _ = fmt.Fprintf(far, "Content-Length: %d\r\n\r\n%s", len(text), text) }
+	write(out, fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"capabilities":{}}}`, read()))
+	read() // initialized
+	read() // the configuration
+}
+
+// TestTalkativeServer: a server that writes much before it reads on stops no text.
+func TestTalkativeServer(t *testing.T) {
+	near, far := net.Pipe()
+	in, talks := bufio.NewReader(far), make(chan bool)
 	go func() {
-		write(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"capabilities":{}}}`, read()))
-		read() // initialized
-		read() // the configuration
+		greeted(in, far)
 		for i := range 100 {
-			write(`{"jsonrpc":"2.0","method":"textDocument/publishDiagnostics","params":{"uri":"file:///a.x","diagnostics":[]}}`)
+			write(far, `{"jsonrpc":"2.0","method":"textDocument/publishDiagnostics","params":{"uri":"file:///a.x","diagnostics":[]}}`)
 			if i == 0 {
 				close(talks)
 			}
