@@ -145,7 +145,7 @@ func (x *question) waitFirst(ctx context.Context) {
 	if x.v.waited {
 		within = time.Millisecond
 	}
-	x.v.waited = true
+	x.v.waited, x.behind = true, false
 	x.v.mu.Unlock()
 	if !x.client.Ready(ctx, within) { //control:first-answer-waits
 		x.behind = true
