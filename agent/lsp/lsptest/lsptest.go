@@ -56,8 +56,8 @@ const (
 	Early     = "early"     // lists of a high version come before a document is opened
 	Former    = "former"    // a document that is opened again gets a list for the version that it had first
 	Endless   = "endless"   // work begins with the first question, and does not end
-	Huge      = "huge"      // answers have 40 MB
-	Flood     = "flood"     // each place is named 500 times, in as many columns
+	Huge      = "huge"      // answers begin, and are said to have 40 MiB
+	Flood     = "flood"     // each place is named 100 times, in as many columns
 	Slow      = "slow"      // the handshake ends once there is a file "ready" in the root
 )
 
@@ -79,6 +79,7 @@ type Server struct {
 	busy  bool
 	asked int
 	timer sync.WaitGroup
+	wire  io.Writer
 	first map[string]int // first version of documents
 	later func()         // answers the question before
 	hoard []byte
@@ -93,7 +94,7 @@ func (s *Server) lies(name string) bool { return slices.Contains(strings.Split(s
 
 // Serve serves a client until it hangs up.
 func (s *Server) Serve(conn io.ReadWriteCloser) {
-	s.docs, s.first = map[string]doc{}, map[string]int{}
+	s.docs, s.first, s.wire = map[string]doc{}, map[string]int{}, conn
 	stream := jsonrpc2.NewBufferedStream(buffered{bufio.NewReader(conn), conn}, jsonrpc2.VSCodeObjectCodec{})
 	ready := make(chan struct{})
 	s.conn = jsonrpc2.NewConn(context.Background(), stream, handler(func(ctx context.Context, r *jsonrpc2.Request) {
@@ -416,7 +417,8 @@ func (s *Server) question(ctx context.Context, r *jsonrpc2.Request, p params) {
 	case s.lies(Null):
 		result = nil
 	case s.lies(Huge):
-		result = strings.Repeat("x", 40<<20)
+		_, _ = io.WriteString(s.wire, "Content-Length: 41943040\r\n\r\n") // the client ends
+		return
 	}
 	if s.lies(Late) && r.Method == "textDocument/diagnostic" {
 		s.wait()
@@ -554,7 +556,7 @@ func (s *Server) places(pattern string, openOnly, missing bool) []any {
 		for n, line := range strings.Split(s.text(path), "\n") {
 			for _, at := range re.FindAllStringIndex(line, -1) {
 				out = append(out, map[string]any{"uri": s.uri(path), "range": s.span(n, line, at[0], at[1]-at[0])})
-				for i := 1; i < 500 && s.lies(Flood); i++ {
+				for i := 1; i < 100 && s.lies(Flood); i++ {
 					at := map[string]any{"line": n, "character": at[0] + i}
 					out = append(out, map[string]any{"uri": s.uri(path), "range": map[string]any{"start": at, "end": at}})
 				}
