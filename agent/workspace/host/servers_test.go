@@ -269,7 +269,7 @@ func TestToldWhileStarting(t *testing.T) {
 	first := make(chan workspace.CodeAnswer)
 	go func() { first <- s.ask(q) }()
 	for !slices.Contains(s.questions(), "initialize") {
-		time.Sleep(10 * time.Millisecond)
+		<-time.After(10 * time.Millisecond)
 	}
 	if err := s.Write(t.Context(), "b.x", []byte("\n\nfunc Hub\n")); err != nil {
 		t.Fatal(err)
