@@ -23,14 +23,13 @@ check:
 	./.ci/race
 	./.ci/image
 
-# Real language servers: what a cold one leaves out is told, no answer is about files as they were, and handrail
-# installs one. They are installed into LSP.
+# Real language servers: what a cold one leaves out is told, and no answer is about files as they were. They are
+# installed into LSP.
 LSP ?= $(CURDIR)/.lsp
 LSPPATH = $(LSP):$(LSP)/py/node_modules/.bin:$(LSP)/ts/node_modules/.bin:$(LSP)/vt/node_modules/.bin:$$PATH
 lsp: lsp-servers
 	PATH=$(LSPPATH) HANDRAIL_REQUIRE_ENGINES=lsp \
 	  $(GO) test ./agent/workspace/host -count=1 -run 'TestColdServers|TestRealFreshness|TestMergedDeclarations' -bench BenchmarkDefinition -v $(QUIET)
-	PATH=$(LSPPATH) $(GO) test ./cmd/handrail -count=1 -run 'TestScripts/^lsp_install_gopls$$' -v $(QUIET)
 
 # The tests of the browser with Chromium (Debian's chromium-headless-shell) in a sandbox.
 browser:
