@@ -47,9 +47,14 @@ lsp-servers:
 # References of the 200 most used definitions of real projects, beside the type checkers of Go and tsc. Prints a
 # table; no answer may be wrong without being marked.
 lsp-exam: lsp-servers
-	@mkdir -p $(LSP)/exam/ts $(LSP)/exam/py
+	@rust-analyzer --version >/dev/null || { echo rust-analyzer is not installed; exit 1; }
+	@mkdir -p $(LSP)/exam/ts $(LSP)/exam/py $(LSP)/exam/rust/src
 	@npm install --silent --no-audit --no-fund --prefix $(LSP)/exam/ts rxjs@7.8.2
 	@test -d $(LSP)/exam/py/click || pip install --quiet --no-deps --target $(LSP)/exam/py click==8.1.8
+	@test -d $(LSP)/exam/c || { cd / && cp -r "$$($(GO) mod download -json github.com/DataDog/zstd@v1.5.6 | \
+	  sed -n 's/.*"Dir": "\(.*\)",/\1/p')" $(LSP)/exam/c && chmod -R u+w $(LSP)/exam/c; }
+	@cd $(LSP)/exam/rust && touch src/lib.rs && test -d vendor || { printf '%s\n' '[package]' 'name = "exam"' \
+	  'version = "0.0.0"' 'edition = "2021"' '[dependencies]' 'regex-syntax = "=0.8.5"' >Cargo.toml && cargo vendor -q vendor; }
 	PATH=$(LSPPATH) HANDRAIL_REQUIRE_ENGINES=lsp \
 	  $(GO) test ./agent/workspace/host -count=1 -run TestExam -timeout 1h -v -lsp.exam $(LSP)/exam $(QUIET)
 
@@ -163,16 +168,17 @@ first-hour:
 	@./.ci/first-hour
 
 # A model of a real server (OLLAMA_HOST, or HANDRAIL_BASE_URL) mends real faults, and
-# docs/models.md gets a row. Without MODEL=… it says which models there are.
+# docs/models.md gets a row. Without MODEL=… it says which models there are. With SERVERS=dir (handrail lsp install
+# --into dir) here and in ladder the model has the tools that ask language servers.
 models:
-	@$(GO) test ./cmd/handrail -count=1 -run '^TestModels$$' -v -timeout 48h -args -success.real -success.model='$(MODEL)' -success.tasks=$(or $(TASKS),0) -success.only='$(ONLY)' -success.workspace=$(or $(WORKSPACE),auto) $(QUIET)
+	@$(GO) test ./cmd/handrail -count=1 -run '^TestModels$$' -v -timeout 48h -args -success.real -success.model='$(MODEL)' -success.tasks=$(or $(TASKS),0) -success.only='$(ONLY)' -success.workspace=$(or $(WORKSPACE),auto) -contest.servers='$(if $(SERVERS),$(abspath $(SERVERS)))' $(QUIET)
 
 # A model of a real server does the 36 tasks of testdata/ladder, and programs of others (PEERS=aider,ask)
 # with it beside Handrail. SIDE=tune is the half that may be looked at, SIDE=decide the other one;
 # FORM=native, text or files; ONLY=greet,slug; KEEP=dir keeps logs; WRITE=1 puts rows into docs/models.md.
 # Without MODEL=… it says which models there are; .ci/real-models starts a server with small ones.
 ladder:
-	@$(GO) test ./cmd/handrail -count=1 -run '^TestLadderReal$$' -v -timeout 48h -args -ladder.real -ladder.model='$(MODEL)' -ladder.form='$(FORM)' -ladder.side='$(or $(SIDE),tune)' -ladder.only='$(ONLY)' -ladder.peers='$(PEERS)' -ladder.workspace='$(or $(WORKSPACE),bwrap)' -ladder.keep='$(if $(KEEP),$(abspath $(KEEP)))' -ladder.write=$(if $(WRITE),true,false) $(QUIET)
+	@$(GO) test ./cmd/handrail -count=1 -run '^TestLadderReal$$' -v -timeout 48h -args -ladder.real -ladder.model='$(MODEL)' -ladder.form='$(FORM)' -ladder.side='$(or $(SIDE),tune)' -ladder.only='$(ONLY)' -ladder.peers='$(PEERS)' -ladder.workspace='$(or $(WORKSPACE),bwrap)' -ladder.keep='$(if $(KEEP),$(abspath $(KEEP)))' -ladder.write=$(if $(WRITE),true,false) -contest.servers='$(if $(SERVERS),$(abspath $(SERVERS)))' $(QUIET)
 
 # Scripted models that make the mistakes of small ones, on all of these faults; SEED=n makes others.
 models-bad:

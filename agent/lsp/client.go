@@ -32,6 +32,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode"
 
 	"github.com/sourcegraph/jsonrpc2"
 )
@@ -52,7 +53,9 @@ var ErrLacks = errors.New("the language server does not have this")
 type Client struct {
 	cfg  Config
 	rpc  *jsonrpc2.Conn
+	wire *frames
 	work sync.WaitGroup // answers to requests of the server
+	free chan struct{}  // full while [maxAnswers] of them are at work
 	enc  encoding
 	caps capabilities
 	vers string
@@ -70,6 +73,7 @@ type Client struct {
 	pulls   bool            // diagnostics are asked for
 	changed chan struct{}   // closed and replaced at each message of the server, and each change
 	began   time.Time
+	version int  // the highest of any document, also of closed ones
 	time    int  // counts the changes of files that the server was told of
 	unread  bool // some are on the disk alone
 	voided  int  // counts the server's wishes to be asked for diagnostics again
@@ -112,13 +116,15 @@ func Start(ctx context.Context, conn io.ReadWriteCloser, cfg Config) (*Client, e
 		busy:    map[string]bool{},
 		changed: make(chan struct{}),
 		pause:   pause,
+		wire:    &frames{conn: conn, in: bufio.NewReaderSize(conn, 64<<10)},
 	}
+	c.free = make(chan struct{}, maxAnswers) //control:server-requests-are-bounded
 	ready := make(chan struct{})
-	c.rpc = jsonrpc2.NewConn(context.WithoutCancel(ctx), &frames{conn: conn, in: bufio.NewReaderSize(conn, 64<<10)},
-		handlerFunc(func(ctx context.Context, req *jsonrpc2.Request) {
-			<-ready
-			c.handle(ctx, req)
-		}), jsonrpc2.SetLogger(silent{}))
+	handle := handlerFunc(func(ctx context.Context, req *jsonrpc2.Request) {
+		<-ready
+		c.handle(ctx, req)
+	})
+	c.rpc = jsonrpc2.NewConn(context.WithoutCancel(ctx), c.wire, handle, jsonrpc2.SetLogger(silent{}))
 	close(ready)
 	err := c.greet(ctx)
 	if err != nil {
@@ -146,7 +152,7 @@ func (c *Client) greet(ctx context.Context) error {
 		"initializationOptions": c.cfg.Server.Options,
 	}, &res)
 	if err != nil {
-		return silence(ctx, err)
+		return c.explained(ctx, err)
 	}
 	c.caps, c.vers = res.Capabilities, versionOf(res.ServerInfo.Version)
 	if !slices.Contains(c.caps.ExecuteCommandProvider.Commands, c.cfg.Server.TSServer) {
@@ -216,23 +222,35 @@ func (c *Client) call(ctx context.Context, method string, params, result any) er
 		err := c.rpc.Call(ctx, method, params, result)
 		var e *jsonrpc2.Error
 		if !errors.As(err, &e) || e.Code != contentModified && e.Code != serverCancelled || try > 8 {
-			return silence(ctx, err)
+			return c.explained(ctx, err)
 		}
 		select {
 		case <-time.After(time.Duration(try) * 50 * time.Millisecond):
 		case <-ctx.Done():
-			return silence(ctx, ctx.Err())
+			return c.explained(ctx, ctx.Err())
 		}
 	}
 }
 
-// silence names the timeout of a request.
-func silence(ctx context.Context, err error) error {
-	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+// explained names the timeout of a request, and the end of the connection with its cause.
+func (c *Client) explained(ctx context.Context, err error) error {
+	switch {
+	case err == nil:
+	case errors.Is(err, jsonrpc2.ErrClosed):
+		if err := c.wire.refused(); err != nil {
+			return err
+		}
+		return errEnded
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
 		return fmt.Errorf("%w: %w", ErrSilent, err)
 	}
 	return err
 }
+
+var errEnded = errors.New("it has ended")
+
+// maxAnswers is the maximum number of requests of the server that are answered at a time.
+const maxAnswers = 1000
 
 type handlerFunc func(context.Context, *jsonrpc2.Request)
 
@@ -252,7 +270,11 @@ func (c *Client) handle(ctx context.Context, req *jsonrpc2.Request) {
 		c.mu.Unlock()
 	}
 	if !req.Notif {
-		c.work.Go(func() { c.answer(ctx, req.ID, req.Method, params) })
+		c.free <- struct{}{}
+		c.work.Go(func() {
+			c.answer(ctx, req.ID, req.Method, params)
+			<-c.free
+		})
 		return
 	}
 	switch req.Method {
@@ -400,10 +422,10 @@ func (c *Client) Ready(ctx context.Context, within time.Duration) bool {
 
 func uriOf(path string) string { return (&url.URL{Scheme: "file", Path: path}).String() }
 
-// pathOf returns the path of a URI of a file, or "".
+// pathOf returns the path of a URI of a file, or "". A path with a control character could pass for several lines.
 func pathOf(uri string) string {
 	u, err := url.Parse(uri)
-	if err != nil || u.Scheme != "file" || !filepath.IsAbs(u.Path) {
+	if err != nil || u.Scheme != "file" || !filepath.IsAbs(u.Path) || strings.ContainsFunc(u.Path, unicode.IsControl) {
 		return ""
 	}
 	return filepath.Clean(u.Path)
@@ -421,6 +443,23 @@ const maxMessage = 32 << 20
 type frames struct {
 	conn io.ReadWriteCloser
 	in   *bufio.Reader
+
+	mu  sync.Mutex
+	why error // a message was refused, which ends the connection
+}
+
+// refused returns the reason for the end of the connection; nil if it ended by itself.
+func (f *frames) refused() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.why
+}
+
+func (f *frames) refuse(err error) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.why = err
+	return err
 }
 
 // WriteObject implements [jsonrpc2.ObjectStream].
@@ -447,18 +486,21 @@ func (f *frames) ReadObject(v any) error {
 		}
 		if name, value, ok := strings.Cut(text, ":"); ok && strings.EqualFold(name, "Content-Length") {
 			if size, err = strconv.Atoi(strings.TrimSpace(value)); err != nil {
-				return fmt.Errorf("read header of message: %w", err)
+				return f.refuse(fmt.Errorf("read header of message: %w", err))
 			}
 		}
 	}
 	if size < 0 || size > maxMessage { //control:server-message-size
-		return fmt.Errorf("read message: its length is %d, and at most %d bytes are taken", size, maxMessage)
+		return f.refuse(fmt.Errorf("it sent a message of %d bytes, and at most %d are taken", size, maxMessage))
 	}
 	data := make([]byte, size)
 	if _, err := io.ReadFull(f.in, data); err != nil {
 		return err
 	}
-	return json.Unmarshal(data, v)
+	if err := json.Unmarshal(data, v); err != nil {
+		return f.refuse(fmt.Errorf("read message: %w", err))
+	}
+	return nil
 }
 
 // Close implements [jsonrpc2.ObjectStream].

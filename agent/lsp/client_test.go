@@ -186,6 +186,7 @@ func TestFreshness(t *testing.T) {
 		{lsptest.Never, 50 * time.Millisecond, [2]lsp.Diagnosis{{State: lsp.Settling}, {State: lsp.Settling}}},
 		{lsptest.Stale, 100 * time.Millisecond, [2]lsp.Diagnosis{{State: lsp.Settling}, {State: lsp.Settling}}},
 		{lsptest.Nameless, 100 * time.Millisecond, [2]lsp.Diagnosis{{State: lsp.Settling}, {State: lsp.Settling}}},
+		{lsptest.Pull + "," + lsptest.Unchanged, patience, [2]lsp.Diagnosis{{State: lsp.Settling}, {State: lsp.Settling}}},
 		{lsptest.Beyond, patience, [2]lsp.Diagnosis{{State: lsp.Settling}, {State: lsp.Fresh}}},
 	} {
 		t.Run(test.lies, func(t *testing.T) {
@@ -323,6 +324,121 @@ func TestReady(t *testing.T) {
 	}
 }
 
+// TestOddAnswers: a second answer to one question is none to the next, escaped paths are read, a place in no file
+// keeps its name, and null is an answer without places, but no list of problems.
+func TestOddAnswers(t *testing.T) {
+	for _, lies := range []string{lsptest.Twice, lsptest.Escaped} {
+		b := open(t, lies, two)
+		b.sync("a.x", "func Hub\nHub BROKEN\n")
+		for range 20 {
+			if got := b.find(lsp.Definition, "a.x", 1, 1); got != "a.x:1" {
+				t.Fatalf("%s: definition is %q", lies, got)
+			}
+			if got := b.find(lsp.Declared, "a.x", 0, 5); got != "a.x:1 a.x:2 b.x:2" {
+				t.Fatalf("%s: references are %q", lies, got)
+			}
+		}
+		if got := b.Diagnose(t.Context(), b.path("a.x"), patience); got.State != lsp.Fresh || len(got.Items) != 1 {
+			t.Errorf("%s: diagnosis is %+v", lies, got)
+		}
+	}
+	b := open(t, lsptest.Else, two)
+	b.sync("a.x", two["a.x"])
+	got, err := b.Find(t.Context(), lsp.Definition, b.path("a.x"), lsp.Position{Line: 1, Byte: 1})
+	if err != nil || len(got) != 1 || got[0].Path != "" || !strings.HasPrefix(got[0].URI, "jdt://contents/") {
+		t.Errorf("a place in no file is %+v, %v", got, err)
+	}
+	b = open(t, lsptest.Null+","+lsptest.Pull, two)
+	b.sync("a.x", "BROKEN\n")
+	if got := b.find(lsp.Declared, "a.x", 0, 1); got != "" {
+		t.Errorf("null is %q", got)
+	}
+	if list, err := b.Symbols(t.Context(), b.path("a.x")); err != nil || len(list) != 0 {
+		t.Errorf("symbols are %+v, %v", list, err)
+	}
+	if text, err := b.Hover(t.Context(), b.path("a.x"), lsp.Position{}); err != nil || text != "" {
+		t.Errorf("hover is %q, %v", text, err)
+	}
+	if got := b.Diagnose(t.Context(), b.path("a.x"), patience); got.State != lsp.None || !strings.Contains(got.Why, "it gave no list") {
+		t.Errorf("diagnosis is %+v", got)
+	}
+}
+
+// TestListsOfOtherDocuments: a list that came before a document was opened is not for it, nor is one for a
+// document of this name that was closed.
+func TestListsOfOtherDocuments(t *testing.T) {
+	b := open(t, lsptest.Never+","+lsptest.Early, two)
+	b.find(lsp.Definition, "a.x", 0, 0) // the lists are here
+	b.sync("a.x", "BROKEN\n")
+	if got := b.Diagnose(t.Context(), b.path("a.x"), 50*time.Millisecond); got.State != lsp.Settling {
+		t.Errorf("by a list from before: %+v", got)
+	}
+	b = open(t, lsptest.Never+","+lsptest.Former, two)
+	b.sync("a.x", "x\n")
+	if err := b.Forget(t.Context(), b.path("a.x")); err != nil {
+		t.Fatal(err)
+	}
+	b.sync("a.x", "BROKEN\n")
+	b.find(lsp.Definition, "a.x", 0, 0)
+	if got := b.Diagnose(t.Context(), b.path("a.x"), 50*time.Millisecond); got.State != lsp.Settling {
+		t.Errorf("by a list for a closed document: %+v", got)
+	}
+}
+
+// TestNegativeNumbers: places that no text has are no problem of one.
+func TestNegativeNumbers(t *testing.T) {
+	b := open(t, lsptest.Negative, two)
+	b.sync("a.x", "func Hub\nHub BROKEN\n")
+	if got := b.Diagnose(t.Context(), b.path("a.x"), patience); got.State != lsp.Settling || len(got.Items) > 0 {
+		t.Errorf("diagnosis is %+v", got)
+	}
+	tree, err := b.Hierarchy(t.Context(), "incoming", b.path("a.x"), lsp.Position{Byte: 5}, 3, 9)
+	if err != nil || len(tree.Nodes) > 0 {
+		t.Errorf("callers are %+v, %v", tree, err)
+	}
+}
+
+// TestManyRequests: a server that asks without reading is not heard for ever.
+func TestManyRequests(t *testing.T) {
+	near, far := net.Pipe()
+	began := make(chan struct{})
+	go func() {
+		defer close(began)
+		greeted(bufio.NewReader(far), far)
+	}()
+	c, err := lsp.Start(t.Context(), near, lsp.Config{Root: "/", Server: lsp.Server{Name: "fake"}})
+	if err == nil {
+		t.Cleanup(c.Close)
+	}
+	<-began
+	if err := far.SetWriteDeadline(time.Now().Add(2 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	text := `{"jsonrpc":"2.0","id":1,"method":"workspace/configuration"}`
+	n := 0
+	for ; n < 20_000 && err == nil; n++ {
+		_, err = fmt.Fprintf(far, "Content-Length: %d\r\n\r\n%s", len(text), text)
+	}
+	if n == 20_000 {
+		t.Errorf("%d requests were taken at a time", n)
+	}
+	_ = far.Close()
+}
+
+// TestLateAnswers: an answer that comes after its time is none to the next question.
+func TestLateAnswers(t *testing.T) {
+	b := open(t, lsptest.Later, two)
+	b.sync("a.x", two["a.x"])
+	for n, ask := range []lsp.Ask{lsp.Definition, lsp.Declared, lsp.Implementations} {
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		got, err := b.Find(ctx, ask, b.path("a.x"), lsp.Position{Byte: 5})
+		cancel()
+		if !errors.Is(err, lsp.ErrSilent) {
+			t.Errorf("question %d has the answer %+v, %v", n, got, err)
+		}
+	}
+}
+
 func TestSilence(t *testing.T) {
 	b := open(t, lsptest.Silent, two)
 	b.sync("a.x", two["a.x"])
@@ -389,10 +505,12 @@ func TestLongMessage(t *testing.T) {
 	}
 }
 
-// TestTalkativeServer: a server that writes much before it reads on stops no text.
-func TestTalkativeServer(t *testing.T) {
-	near, far := net.Pipe()
-	in, talks := bufio.NewReader(far), make(chan bool)
+func write(to io.Writer, text string) {
+	_, _ = fmt.Fprintf(to, "Content-Length: %d\r\n\r\n%s", len(text), text) // the reader sees a failure
+}
+
+// greeted is a server until it was greeted.
+func greeted(in *bufio.Reader, out io.Writer) {
 	read := func() (id json.RawMessage) {
 		head, err := textproto.NewReader(in).ReadMIMEHeader()
 		n, _ := strconv.Atoi(head.Get("Content-Length"))
@@ -404,13 +522,19 @@ func TestTalkativeServer(t *testing.T) {
 		_ = json.Unmarshal(data, &m)
 		return m.ID
 	}
-	write := func(text string) { _, _ = fmt.Fprintf(far, "Content-Length: %d\r\n\r\n%s", len(text), text) }
+	write(out, fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"capabilities":{}}}`, read()))
+	read() // initialized
+	read() // the configuration
+}
+
+// TestTalkativeServer: a server that writes much before it reads on stops no text.
+func TestTalkativeServer(t *testing.T) {
+	near, far := net.Pipe()
+	in, talks := bufio.NewReader(far), make(chan bool)
 	go func() {
-		write(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"capabilities":{}}}`, read()))
-		read() // initialized
-		read() // the configuration
+		greeted(in, far)
 		for i := range 100 {
-			write(`{"jsonrpc":"2.0","method":"textDocument/publishDiagnostics","params":{"uri":"file:///a.x","diagnostics":[]}}`)
+			write(far, `{"jsonrpc":"2.0","method":"textDocument/publishDiagnostics","params":{"uri":"file:///a.x","diagnostics":[]}}`)
 			if i == 0 {
 				close(talks)
 			}

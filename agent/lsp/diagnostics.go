@@ -151,6 +151,9 @@ func (c *Client) ask(ctx context.Context, path string) ([]wireDiagnostic, error)
 	if res.Kind == "unchanged" {
 		return nil, errUnchanged
 	}
+	if res.Kind != "full" { //control:null-is-no-list
+		return nil, errors.New("it gave no list")
+	}
 	return res.Items[:min(len(res.Items), maxItems)], nil
 }
 

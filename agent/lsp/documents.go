@@ -33,11 +33,14 @@ func (c *Client) sync(path string, text []byte) (method string, params map[strin
 	d := c.docs[path]
 	if d == nil {
 		c.passed()
-		c.docs[path] = &document{text: bytes.Clone(text), version: 1, at: c.time}
+		c.version++ //control:versions-of-one-document
+		d = &document{text: bytes.Clone(text), version: c.version, at: c.time}
+		c.docs[path] = d
+		delete(c.pushed, path) //control:no-list-before-opening
 		return "textDocument/didOpen", map[string]any{"textDocument": map[string]any{
 			"uri":        uriOf(path),
 			"languageId": c.cfg.Server.language(path),
-			"version":    1,
+			"version":    d.version,
 			"text":       validText(text),
 		}}
 	}
@@ -51,7 +54,8 @@ func (c *Client) sync(path string, text []byte) (method string, params map[strin
 
 // next gives a document its next version. The caller holds c.mu.
 func (c *Client) next(path string, d *document) map[string]any {
-	d.version, d.at = d.version+1, c.time
+	c.version++
+	d.version, d.at = c.version, c.time
 	return map[string]any{
 		"textDocument":   map[string]any{"uri": uriOf(path), "version": d.version},
 		"contentChanges": []any{map[string]any{"text": validText(d.text)}},

@@ -8,11 +8,20 @@ import (
 	"strings"
 )
 
-// Place is a place that a server names. Line is 0-based.
+// Place is a place that a server names. Line is 0-based, as the server says, which may be none of the file's. A
+// place in no file on the disk has no path, but its URI.
 type Place struct {
-	Path string
-	Line int
-	at   position
+	Path, URI string
+	Line      int
+	at        position
+}
+
+func placeAt(uri string, at position) Place {
+	p := Place{Path: pathOf(uri), Line: at.Line, at: at}
+	if p.Path == "" {
+		p.URI = brief(uri, 200)
+	}
+	return p
 }
 
 // Ask is a question about the symbol at a position.
@@ -36,9 +45,9 @@ type location struct {
 
 func (l location) place() Place {
 	if l.Target != "" {
-		return Place{Path: pathOf(l.Target), Line: l.Select.Start.Line, at: l.Select.Start}
+		return placeAt(l.Target, l.Select.Start)
 	}
-	return Place{Path: pathOf(l.URI), Line: l.Range.Start.Line, at: l.Range.Start}
+	return placeAt(l.URI, l.Range.Start)
 }
 
 // at returns the parameters for a position in an open document.
@@ -88,7 +97,7 @@ func (c *Client) Find(ctx context.Context, ask Ask, path string, p Position) ([]
 	seen := map[Place]bool{}
 	var out []Place
 	for _, l := range list {
-		if at := l.place(); at.Path != "" && at.Line >= 0 && !seen[at] {
+		if at := l.place(); (at.Path != "" || at.URI != "") && !seen[at] {
 			seen[at] = true
 			out = append(out, at)
 		}
@@ -158,6 +167,9 @@ func (c *Client) Symbols(ctx context.Context, path string) ([]Symbol, error) {
 			if len(out) >= maxSymbols || depth > 20 {
 				return
 			}
+			if w.Name == "" {
+				continue
+			}
 			s := w.symbol()
 			s.Path, s.Depth = path, depth
 			if container != "" {
@@ -181,10 +193,7 @@ func (w wireSymbol) symbol() Symbol {
 	return s
 }
 
-func (w wireSymbol) place() Place {
-	s := w.symbol()
-	return Place{Path: s.Path, Line: s.Line, at: s.at}
-}
+func (w wireSymbol) place() Place { return placeAt(w.URI, w.Select.Start) }
 
 // Search returns the symbols of the server's index that match a query.
 func (c *Client) Search(ctx context.Context, query string) ([]Symbol, error) {
@@ -207,6 +216,9 @@ func (c *Client) Search(ctx context.Context, query string) ([]Symbol, error) {
 	return out, nil
 }
 
+// maxHover is the maximum size in bytes of a description.
+const maxHover = 64 << 10
+
 // Hover returns the description of the symbol at a position, as Markdown.
 func (c *Client) Hover(ctx context.Context, path string, p Position) (string, error) {
 	if !has(c.caps.HoverProvider) {
@@ -218,22 +230,28 @@ func (c *Client) Hover(ctx context.Context, path string, p Position) (string, er
 	if err := c.call(ctx, "textDocument/hover", c.at(path, p), &res); err != nil {
 		return "", err
 	}
-	return strings.TrimSpace(marked(res.Contents)), nil
+	text := strings.TrimSpace(marked(res.Contents))
+	return strings.ToValidUTF8(text[:min(len(text), maxHover)], ""), nil
 }
 
 // marked reads the three forms of a hover: a text, a text with its language, a list of them.
 func marked(raw json.RawMessage) string {
+	var list []json.RawMessage
+	if json.Unmarshal(raw, &list) != nil || list == nil {
+		return part(raw)
+	}
+	parts := make([]string, len(list))
+	for i, r := range list {
+		parts[i] = part(r)
+	}
+	return strings.Join(parts, "\n\n")
+}
+
+// part reads a text, or one with its language.
+func part(raw json.RawMessage) string {
 	var text string
 	if json.Unmarshal(raw, &text) == nil {
 		return text
-	}
-	var list []json.RawMessage
-	if json.Unmarshal(raw, &list) == nil {
-		parts := make([]string, len(list))
-		for i, r := range list {
-			parts[i] = marked(r)
-		}
-		return strings.Join(parts, "\n\n")
 	}
 	var one struct {
 		Kind, Language, Value string
@@ -296,7 +314,7 @@ func (c *Client) Hierarchy(
 		return out, err
 	}
 	t := tree{c: c, direction: d, most: most, seen: map[string]bool{}}
-	for _, root := range roots {
+	for _, root := range roots[:min(len(roots), maxRoots)] {
 		var w wireSymbol
 		if json.Unmarshal(root, &w) == nil {
 			t.Around = append(t.Around, w.place())
@@ -307,6 +325,9 @@ func (c *Client) Hierarchy(
 	}
 	return t.Tree, nil
 }
+
+// maxRoots is the maximum number of symbols at one position.
+const maxRoots = 10
 
 // tree collects the nodes of a hierarchy.
 type tree struct {
@@ -340,12 +361,17 @@ func (t *tree) below(ctx context.Context, raw json.RawMessage, of wireSymbol, de
 			continue
 		}
 		n := Node{Symbol: w.symbol()}
+		if n.Path == "" || n.Line < 0 {
+			continue
+		}
 		n.Depth, n.Caller = depth, pathOf(of.URI)
 		if t.direction == incoming {
 			n.Caller = n.Path
 		}
 		for _, s := range sites[i] {
-			n.Sites = append(n.Sites, s.Start.Line)
+			if s.Start.Line >= 0 {
+				n.Sites = append(n.Sites, s.Start.Line)
+			}
 		}
 		t.Nodes = append(t.Nodes, n)
 		if err := t.below(ctx, item, w, depth+1, levels); err != nil {

@@ -55,6 +55,8 @@ type score struct {
 	Refused   int           // words that the work is done, sent back
 }
 
+var contestServers = flag.String("contest.servers", "", "directory of the language servers that real models have, as lsp install --into makes it")
+
 // contest is how a session is run.
 type contest struct {
 	program   string
@@ -96,13 +98,18 @@ func (c contest) session(t *testing.T, dir, repo, request string) (score, *meter
 	defer front.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), c.wall)
 	defer cancel()
+	state := filepath.Join(dir, "state")
+	if *contestServers != "" {
+		must(t, os.MkdirAll(filepath.Join(state, "handrail"), 0o755))
+		must(t, os.Symlink(*contestServers, filepath.Join(state, "handrail", "lsp")))
+	}
 	args := []string{"run", "--repo", repo, "--workspace", c.workspace, "--branch", "mended", "--mode", "code", "--task", request}
 	if c.form != "" {
 		args = append(args, "--form", c.form)
 	}
 	cmd := exec.CommandContext(ctx, c.program, args...)
 	cmd.Stdin = strings.NewReader(strings.Repeat(c.says, 20))
-	cmd.Env = append(os.Environ(), "XDG_STATE_HOME="+filepath.Join(dir, "state"), "HANDRAIL_MODEL="+c.model,
+	cmd.Env = append(os.Environ(), "XDG_STATE_HOME="+state, "HANDRAIL_MODEL="+c.model,
 		"OLLAMA_HOST="+front.URL, "HANDRAIL_BASE_URL=", "GOPROXY=off", "GOWORK=off")
 	if c.openAI {
 		cmd.Env = append(cmd.Env, "HANDRAIL_BASE_URL="+front.URL+c.server.Path)
@@ -115,7 +122,7 @@ func (c contest) session(t *testing.T, dir, repo, request string) (score, *meter
 	if err != nil && !errors.As(err, &failed) {
 		t.Errorf("%s: %v", filepath.Base(repo), err)
 	}
-	s.read(t, filepath.Join(dir, "state", "handrail", "sessions"))
+	s.read(t, filepath.Join(state, "handrail", "sessions"))
 	if s.Status == "" {
 		t.Logf("%s: no session ended:\n%s", filepath.Base(repo), tailOf(string(said), 3000))
 	}

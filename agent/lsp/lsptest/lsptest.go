@@ -9,6 +9,8 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"net/url"
@@ -26,24 +28,37 @@ import (
 
 // The lies, and other behavior that a server may be told.
 const (
-	Late     = "late"     // diagnostics come 300 ms after the edit, or the question
-	Never    = "never"    // no diagnostics come
-	Stale    = "stale"    // those of the text before come, with its version
-	Nameless = "nameless" // they come without a version
-	Pull     = "pull"     // they are to be asked for
-	Idle     = "idle"     // they come only if the text has changed
-	TSServer = "tsserver" // they come without a version, a command gives them, and the disk is read if a command says so
-	Beyond   = "beyond"   // they are in lines that the file does not have
-	Partial  = "partial"  // references are only looked for in open documents
-	Missing  = "missing"  // the last one is never found, in any question across files
-	Crash    = "crash"    // the server ends at the first question after a start
-	Silent   = "silent"   // no question is answered
-	UTF8     = "utf8"     // columns are bytes, and that is said
-	UTF7     = "utf7"     // an encoding is said that was not offered
-	Modified = "modified" // each question has to be asked three times
-	Asks     = "asks"     // the server answers only after its own requests were answered
-	Busy     = "busy"     // it works for 300 ms first, and knows only open documents until then
-	Hungry   = "hungry"   // it takes 200 MB of memory
+	Late      = "late"      // diagnostics come 300 ms after the edit, or the question
+	Never     = "never"     // no diagnostics come
+	Stale     = "stale"     // those of the text before come, with its version
+	Nameless  = "nameless"  // they come without a version
+	Pull      = "pull"      // they are to be asked for
+	Idle      = "idle"      // they come only if the text has changed
+	TSServer  = "tsserver"  // they come without a version, a command gives them, and the disk is read if a command says so
+	Beyond    = "beyond"    // they are in lines that the file does not have
+	Partial   = "partial"   // references are only looked for in open documents
+	Missing   = "missing"   // the last one is never found, in any question across files
+	Crash     = "crash"     // the server ends at the first question after a start
+	Silent    = "silent"    // no question is answered
+	UTF8      = "utf8"      // columns are bytes, and that is said
+	UTF7      = "utf7"      // an encoding is said that was not offered
+	Modified  = "modified"  // each question has to be asked three times
+	Asks      = "asks"      // the server answers only after its own requests were answered
+	Busy      = "busy"      // it works for 300 ms first, and knows only open documents until then
+	Hungry    = "hungry"    // it takes 200 MB of memory
+	Null      = "null"      // each answer is null
+	Negative  = "negative"  // lines and columns are negative
+	Else      = "else"      // places are no files
+	Escaped   = "escaped"   // each byte of a path is escaped
+	Later     = "later"     // each question is answered when the next one comes
+	Unchanged = "unchanged" // a list that was asked for is said to be that of before
+	Twice     = "twice"     // each question is answered a second time, with null
+	Early     = "early"     // lists of a high version come before a document is opened
+	Former    = "former"    // a document that is opened again gets a list for the version that it had first
+	Endless   = "endless"   // work begins with the first question, and does not end
+	Huge      = "huge"      // answers begin, and are said to have 40 MiB
+	Flood     = "flood"     // each place is named 100 times, in as many columns
+	Slow      = "slow"      // the handshake ends once there is a file "ready" in the root
 )
 
 // Server is one server. Ended is called if it crashes; nil does nothing. Wait takes the time of a
@@ -64,6 +79,9 @@ type Server struct {
 	busy  bool
 	asked int
 	timer sync.WaitGroup
+	wire  io.Writer
+	first map[string]int // first version of documents
+	later func()         // answers the question before
 	hoard []byte
 }
 
@@ -76,7 +94,7 @@ func (s *Server) lies(name string) bool { return slices.Contains(strings.Split(s
 
 // Serve serves a client until it hangs up.
 func (s *Server) Serve(conn io.ReadWriteCloser) {
-	s.docs = map[string]doc{}
+	s.docs, s.first, s.wire = map[string]doc{}, map[string]int{}, conn
 	stream := jsonrpc2.NewBufferedStream(buffered{bufio.NewReader(conn), conn}, jsonrpc2.VSCodeObjectCodec{})
 	ready := make(chan struct{})
 	s.conn = jsonrpc2.NewConn(context.Background(), stream, handler(func(ctx context.Context, r *jsonrpc2.Request) {
@@ -133,13 +151,24 @@ func (s *Server) handle(ctx context.Context, r *jsonrpc2.Request) {
 	case "initialize":
 		s.root = pathOf(p.RootURI)
 		s.look()
+		s.slow()
 		_ = s.conn.Reply(ctx, r.ID, map[string]any{
 			"capabilities": s.capabilities(), "serverInfo": map[string]any{"name": "fake", "version": "1.2.3"},
 		})
+		if s.lies(Early) {
+			for path := range s.known {
+				s.say(ctx, path, 1000)
+			}
+		}
 	case "initialized":
 		s.begin(ctx)
 	case "textDocument/didOpen":
 		s.docs[path] = doc{p.TextDocument.Text, p.TextDocument.Version}
+		if first, before := s.first[path]; before && s.lies(Former) {
+			s.say(ctx, path, first)
+		} else {
+			s.first[path] = p.TextDocument.Version
+		}
 		s.push(ctx, path, doc{})
 	case "textDocument/didChange":
 		was := s.docs[path]
@@ -154,6 +183,45 @@ func (s *Server) handle(ctx context.Context, r *jsonrpc2.Request) {
 			}
 		}
 	}
+}
+
+// say sends an empty list for a version of a document.
+func (s *Server) say(ctx context.Context, path string, version int) {
+	_ = s.conn.Notify(ctx, "textDocument/publishDiagnostics", map[string]any{
+		"uri": s.uri(path), "version": version, "diagnostics": []any{},
+	})
+}
+
+// slow waits for a file.
+func (s *Server) slow() {
+	if !s.lies(Slow) {
+		return
+	}
+	s.index("initialize")
+	for range 6000 {
+		if _, err := os.Lstat(filepath.Join(s.root, "ready")); err == nil {
+			return
+		}
+		<-time.After(10 * time.Millisecond)
+	}
+}
+
+// uri returns the URI of a file.
+func (s *Server) uri(path string) string {
+	switch {
+	case s.lies(Else):
+		return "jdt://contents" + path + "?=a/b%5C<c"
+	case s.lies(Escaped):
+		out := "file://"
+		for part := range strings.SplitSeq(strings.TrimPrefix(path, "/"), "/") {
+			out += "/"
+			for _, b := range []byte(part) {
+				out += fmt.Sprintf("%%%02x", b)
+			}
+		}
+		return out
+	}
+	return uriOf(path)
 }
 
 func (s *Server) capabilities() map[string]any {
@@ -260,7 +328,7 @@ func (s *Server) push(ctx context.Context, path string, was doc) {
 
 // list returns a function that sends the diagnostics of a text.
 func (s *Server) list(ctx context.Context, path string, d doc) func() {
-	m := map[string]any{"uri": uriOf(path), "diagnostics": s.broken(d.text)}
+	m := map[string]any{"uri": s.uri(path), "diagnostics": s.broken(d.text)}
 	if !s.lies(Nameless) && !s.lies(TSServer) {
 		m["version"] = d.version
 	}
@@ -287,7 +355,10 @@ func (s *Server) broken(text string) []any {
 
 func (s *Server) span(n int, line string, at, length int) map[string]any {
 	end := at + length
-	if !s.lies(UTF8) {
+	switch {
+	case s.lies(Negative):
+		n, at, end = -5-n, -3-at, -3-end
+	case !s.lies(UTF8):
 		at, end = len(utf16.Encode([]rune(line[:at]))), len(utf16.Encode([]rune(line[:end])))
 	}
 	return map[string]any{
@@ -331,14 +402,41 @@ func (s *Server) question(ctx context.Context, r *jsonrpc2.Request, p params) {
 				return // it waits for the right answer for ever
 			}
 		}
+		var refused *jsonrpc2.Error
+		if err := s.conn.Call(ctx, "window/unheardOf", nil, nil); !errors.As(err, &refused) || refused.Code != -32601 {
+			return
+		}
+		_ = s.conn.Notify(ctx, "$/unheardOf", nil)
+	case s.lies(Endless) && n == 1:
+		_ = s.conn.Notify(ctx, "$/progress", map[string]any{"token": 7, "value": map[string]any{"kind": "begin"}})
 	}
 	s.mu.Lock()
 	result := s.answer(r.Method, p)
 	s.mu.Unlock()
+	switch {
+	case s.lies(Null):
+		result = nil
+	case s.lies(Huge):
+		_, _ = io.WriteString(s.wire, "Content-Length: 41943040\r\n\r\n") // the client ends
+		return
+	}
 	if s.lies(Late) && r.Method == "textDocument/diagnostic" {
 		s.wait()
 	}
+	if s.lies(Later) {
+		s.mu.Lock()
+		before := s.later
+		s.later = func() { _ = s.conn.Reply(ctx, r.ID, result) }
+		s.mu.Unlock()
+		if before != nil {
+			before()
+		}
+		return
+	}
 	_ = s.conn.Reply(ctx, r.ID, result)
+	if s.lies(Twice) {
+		_ = s.conn.Reply(ctx, r.ID, nil)
+	}
 }
 
 // index adds a line to the index.
@@ -357,6 +455,9 @@ func (s *Server) answer(method string, p params) any {
 	path := pathOf(p.TextDocument.URI)
 	switch method {
 	case "textDocument/diagnostic":
+		if s.lies(Unchanged) {
+			return map[string]any{"kind": "unchanged", "resultId": "7"}
+		}
 		return map[string]any{"kind": "full", "items": s.broken(s.docs[path].text)}
 	case "workspace/executeCommand":
 		return s.tsserver(p.Arguments)
@@ -371,7 +472,7 @@ func (s *Server) answer(method string, p params) any {
 			for _, d := range s.symbols(file, p.Query) {
 				m := d.(map[string]any)
 				out = append(out, map[string]any{
-					"name": m["name"], "kind": m["kind"], "location": map[string]any{"uri": uriOf(file), "range": m["selectionRange"]},
+					"name": m["name"], "kind": m["kind"], "location": map[string]any{"uri": s.uri(file), "range": m["selectionRange"]},
 				})
 			}
 		}
@@ -400,7 +501,7 @@ func (s *Server) answer(method string, p params) any {
 		return map[string]any{"contents": map[string]any{"kind": "markdown", "value": "```go\nfunc " + word + "\n```"}}
 	case "textDocument/prepareCallHierarchy":
 		at := s.span(p.Position.Line, "", 0, 0)
-		return []any{map[string]any{"name": word, "kind": 12, "uri": uriOf(path), "range": at, "selectionRange": at}}
+		return []any{map[string]any{"name": word, "kind": 12, "uri": s.uri(path), "range": at, "selectionRange": at}}
 	case "textDocument/references":
 		return s.places(`\b`+regexp.QuoteMeta(word)+`\b`, s.lies(Partial), s.lies(Missing))
 	case "textDocument/definition":
@@ -454,7 +555,11 @@ func (s *Server) places(pattern string, openOnly, missing bool) []any {
 		}
 		for n, line := range strings.Split(s.text(path), "\n") {
 			for _, at := range re.FindAllStringIndex(line, -1) {
-				out = append(out, map[string]any{"uri": uriOf(path), "range": s.span(n, line, at[0], at[1]-at[0])})
+				out = append(out, map[string]any{"uri": s.uri(path), "range": s.span(n, line, at[0], at[1]-at[0])})
+				for i := 1; i < 100 && s.lies(Flood); i++ {
+					at := map[string]any{"line": n, "character": at[0] + i}
+					out = append(out, map[string]any{"uri": s.uri(path), "range": map[string]any{"start": at, "end": at}})
+				}
 			}
 		}
 	}

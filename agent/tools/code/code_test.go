@@ -2,6 +2,7 @@ package code
 
 import (
 	"context"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -21,6 +22,13 @@ type scripted struct {
 	answer   workspace.CodeAnswer
 	problems []workspace.FileProblems
 	asked    []workspace.CodeQuery
+	found    workspace.Matches
+	searched workspace.Query
+}
+
+func (s *scripted) Search(_ context.Context, q workspace.Query) (workspace.Matches, error) {
+	s.searched = q
+	return s.found, nil
 }
 
 func (s *scripted) Languages(context.Context, []workspace.LanguageServer) ([]workspace.Language, error) {
@@ -104,12 +112,41 @@ func TestBothDirections(t *testing.T) {
 	s := &scripted{answer: workspace.CodeAnswer{Name: "f", Items: []workspace.CodeItem{
 		{Path: "a.go", Line: 3, Kind: "function", Name: "g", Sites: []int{4, 5}},
 	}}}
-	want := "incoming:\n  function g  a.go:3, called in line 4, 5\noutgoing:\n  function g  a.go:3, called in line 4, 5\n"
+	want := "incoming:\n  function g  a.go:3, called in lines 4, 5\noutgoing:\n  function g  a.go:3, called in lines 4, 5\n"
 	if d := cmp.Diff(want, run(t, registry(t, s, goHere), "get_call_hierarchy", `{"path":"a.go","symbolName":"f","depth":9}`)); d != "" {
 		t.Error(d)
 	}
 	if len(s.asked) != 2 || s.asked[0].Direction != "incoming" || s.asked[1].Direction != "outgoing" || s.asked[0].Depth != 3 {
 		t.Errorf("asked was %+v", s.asked)
+	}
+}
+
+// TestTypesWithoutAServer: if the server has no hierarchies of types, the lines that define a type or derive from it
+// stand in for one.
+func TestTypesWithoutAServer(t *testing.T) {
+	s := &scripted{answer: workspace.CodeAnswer{Name: "Hub", Lacks: true, Why: "the language server fake does not have this"}}
+	s.found = workspace.Matches{Files: []workspace.FileMatches{
+		{Path: "b.py", Lines: []workspace.MatchLine{{N: 3, Text: "class B(Hub):", Hit: true}}},
+	}}
+	want := "No type hierarchy found for Hub: the language server fake does not have this.\n" +
+		"Lines that define it or derive from it:\n→ b.py:3: class B(Hub):\n"
+	if d := cmp.Diff(want, run(t, registry(t, s, goHere), "get_type_hierarchy", `{"path":"a.go","symbolName":"Hub"}`)); d != "" {
+		t.Error(d)
+	}
+	if re := regexp.MustCompile(s.searched.Pattern); !re.MatchString("class B(Hub):") || re.MatchString("x = Hub()") {
+		t.Errorf("searched is %q", s.searched.Pattern)
+	}
+}
+
+// TestManySites: of many calls in one function the first are shown.
+func TestManySites(t *testing.T) {
+	s := &scripted{answer: workspace.CodeAnswer{Name: "f", Items: []workspace.CodeItem{
+		{Path: "a.go", Line: 3, Kind: "function", Name: "g", Sites: []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}},
+	}}}
+	want := "incoming:\n  function g  a.go:3, called in lines 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 and 2 more\n"
+	got := run(t, registry(t, s, goHere), "get_call_hierarchy", `{"path":"a.go","symbolName":"f","direction":"incoming"}`)
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
 	}
 }
 
@@ -156,7 +193,7 @@ func TestOnlyFresh(t *testing.T) {
 	}}
 	got := run(t, registry(t, s, workspace.Language{Server: "tsls", Extensions: []string{".ts"}}), "get_diagnostics", `{"path":"a.ts"}`)
 	want := "── a.ts ── (by tsls)\n→ 5:12 error TS2304: Cannot find name 'c'.\n  c()\n" +
-		"[b.ts: no answer: it has not checked this text yet.]\n"
+		"[b.ts: no answer: it has not checked this text yet; ask again.]\n"
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
 	}

@@ -199,6 +199,9 @@ func (d diagnoser) shown(ctx context.Context, list []workspace.FileProblems, sev
 			}
 		}
 		if f.State != "fresh" { //control:only-fresh-is-shown
+			if f.State == "settling" {
+				f.Why += "; ask again"
+			}
 			fmt.Fprintf(&why, "[%s: no answer: %s.]\n", f.Path, f.Why)
 			continue
 		}

@@ -14,6 +14,7 @@ const (
 	maxOutline  = 8000
 	maxShown    = 200
 	maxSearched = 12
+	maxSites    = 10
 )
 
 // listed shows places with lines around them.
@@ -116,8 +117,15 @@ func tree(direction string, a workspace.CodeAnswer) string {
 	}
 	for _, i := range a.Items {
 		fmt.Fprintf(&b, "%s%s %s%s  %s:%d", strings.Repeat("  ", i.Depth+1), i.Kind, i.Name, in(i), i.Path, i.Line)
-		if len(i.Sites) > 0 {
-			fmt.Fprintf(&b, ", called in line %s", strings.Trim(strings.ReplaceAll(fmt.Sprint(i.Sites), " ", ", "), "[]"))
+		for n, site := range i.Sites {
+			switch {
+			case n == 0:
+				fmt.Fprintf(&b, ", called in line%s %d", tools.Plural(len(i.Sites)), site)
+			case n < maxSites:
+				fmt.Fprintf(&b, ", %d", site)
+			case n == maxSites:
+				fmt.Fprintf(&b, " and %d more", len(i.Sites)-n)
+			}
 		}
 		b.WriteByte('\n')
 	}

@@ -330,12 +330,16 @@ func (n navigator) nothingFound(ctx context.Context, q workspace.CodeQuery, a wo
 	if name == "" {
 		return text
 	}
-	pattern := `\b` + regexp.QuoteMeta(name) + `\b`
+	pattern, head := `\b`+regexp.QuoteMeta(name)+`\b`, "A search for the word gives"
+	if q.Ask == workspace.AskTypes {
+		const derive = `\b(?:class|interface|struct|record|enum|trait|object|type|impl|extends|implements)\b.*`
+		pattern, head = derive+pattern, "Lines that define it or derive from it"
+	}
 	m, err := n.Search.Search(ctx, workspace.Query{Pattern: pattern, Regex: true, Max: maxSearched})
 	if err != nil || len(m.Files) == 0 {
 		return text + fmt.Sprintf("\nNo file has the word %s.", name)
 	}
-	text += "\nA search for the word gives:\n"
+	text += "\n" + head + ":\n"
 	for _, f := range m.Files {
 		for _, l := range f.Lines {
 			if l.Hit {

@@ -2,6 +2,7 @@ package host
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -36,6 +37,8 @@ type question struct {
 	client *lsp.Client
 	text   []byte
 	abs    string
+	read   map[string][][]byte // lines of files, see lineOf
+	behind bool                // the server has had its time to get ready
 	out    workspace.CodeAnswer
 }
 
@@ -138,16 +141,19 @@ func (x *question) ask(ctx context.Context) error {
 // announced. An answer during such work says so.
 func (x *question) waitFirst(ctx context.Context) {
 	x.v.mu.Lock()
-	within := readyTime
+	within := x.readyTime()
 	if x.v.waited {
 		within = time.Millisecond
 	}
-	x.v.waited = true
+	x.v.waited, x.behind = true, false
 	x.v.mu.Unlock()
 	if !x.client.Ready(ctx, within) { //control:first-answer-waits
+		x.behind = true
 		x.note("The language server %s is still indexing, so the answer may be incomplete", x.v.Name)
 	}
 }
+
+func (s *servers) readyTime() time.Duration { return cmp.Or(s.h.cfg.readyTime, readyTime) }
 
 func (x *question) note(format string, a ...any) {
 	x.out.Notes = append(x.out.Notes, fmt.Sprintf(format, a...))
@@ -229,13 +235,15 @@ func (x *question) references(ctx context.Context, p lsp.Position) error {
 	}
 	x.out.Name = x.nameAt(p)
 	find := func() (all []lsp.Place, err error) {
+		seen := map[lsp.Place]bool{}
 		for _, at := range x.merged(ctx, p) {
 			more, err := x.client.Find(ctx, ask, x.abs, at)
 			if err != nil {
 				return nil, err
 			}
 			for _, place := range more {
-				if !slices.Contains(all, place) {
+				if !seen[place] {
+					seen[place] = true
 					all = append(all, place)
 				}
 			}
@@ -247,14 +255,22 @@ func (x *question) references(ctx context.Context, p lsp.Position) error {
 		return err
 	}
 	left := map[string]int{}
+	type row struct {
+		path string
+		line int
+	}
+	seen := map[row]bool{}
 	for _, f := range found {
-		item := x.item(f, 0)
-		if len(x.out.Items) >= x.q.Max {
-			x.out.Left++
-			left[item.Path]++
+		if seen[row{f.Path, f.Line}] {
+			continue // a line is shown once, however often it has the name
+		}
+		seen[row{f.Path, f.Line}] = true
+		if len(x.out.Items) < x.q.Max {
+			x.out.Items = append(x.out.Items, x.item(f, 0))
 			continue
 		}
-		x.out.Items = append(x.out.Items, item)
+		x.out.Left++
+		left[cmp.Or(x.rel(f.Path), f.Path)]++
 	}
 	for file, n := range left {
 		x.out.More = append(x.out.More, workspace.FileLeft{Path: file, Count: n})
@@ -292,7 +308,12 @@ func (x *question) nameAt(p lsp.Position) string {
 // outline returns the symbols of the file.
 func (x *question) outline(ctx context.Context) error {
 	list, err := x.client.Symbols(ctx, x.abs)
+	odd := false
 	for _, s := range list {
+		if _, ok := x.lineOf(x.rel(x.abs), s.Line); !ok || s.From < 0 {
+			odd = true
+			continue
+		}
 		if len(x.out.Items) >= x.q.Max {
 			x.out.Left++
 			continue
@@ -307,6 +328,9 @@ func (x *question) outline(ctx context.Context) error {
 			Depth:     s.Depth,
 		})
 	}
+	if odd {
+		x.note("The language server %s names lines that are not there: it is behind, and the answer may be wrong", x.v.Name)
+	}
 	return err
 }
 
@@ -320,14 +344,18 @@ func (s *servers) everywhere(ctx context.Context, q workspace.CodeQuery) (worksp
 	if err != nil {
 		return x.out, err
 	}
+	if err := s.refresh(ctx); err != nil {
+		return x.out, err
+	}
 	asked := map[*server]bool{}
 	x.out.Why = "no file that has this name has a language server here"
 	for _, f := range matches.Files {
-		v, why := s.serverFor(ctx, f.Path)
+		v, why := s.kindFor(f.Path)
 		if v == nil || asked[v] {
 			continue
 		}
 		asked[v] = true
+		why = s.start(ctx, v)
 		if x.v, x.client = v, v.client.Load(); why != "" || x.client == nil {
 			x.out.Why = why
 			continue
@@ -404,19 +432,17 @@ func within(p, dir string) bool { return dir == "." || p == dir || strings.HasPr
 func (x *question) item(p lsp.Place, around int) workspace.CodeItem {
 	rel := x.rel(p.Path)
 	item := workspace.CodeItem{Path: rel, Line: p.Line + 1}
-	var text []byte
-	var err error
-	if rel != "" {
-		text, err = survey{x.h}.source(rel)
-	} else {
+	lineOf := func(n int) ([]byte, bool) { return x.lineOf(rel, n) }
+	if rel == "" {
 		item.Path = p.Path
-		text, err = outsideSource(p.Path, x.v.Server)
-	}
-	if err != nil {
-		return item
+		text, err := outsideSource(p.Path, x.v.Server)
+		if err != nil {
+			return item
+		}
+		lineOf = func(n int) ([]byte, bool) { return lsp.LineAt(text, n) }
 	}
 	for n := max(p.Line-around, 0); n <= p.Line+around; n++ {
-		if line, ok := lsp.LineAt(text, n); ok {
+		if line, ok := lineOf(n); ok {
 			shown := strings.ToValidUTF8(string(line[:min(len(line), 300)]), "\uFFFD")
 			item.Lines = append(item.Lines, workspace.MatchLine{N: n + 1, Text: shown, Hit: n == p.Line})
 		}
@@ -519,9 +545,10 @@ func (x *question) positions(ctx context.Context) ([]lsp.Position, error) {
 func (x *question) named(ctx context.Context) ([]lsp.Position, error) {
 	name := lastName(x.q.Name)
 	if container := strings.Trim(strings.TrimSuffix(x.q.Name, name), "./:#()*"); container != "" {
+		whole := regexp.MustCompile(word(lastName(container)))
 		if list, err := x.client.Symbols(ctx, x.abs); err == nil {
 			for _, s := range list {
-				if lastName(s.Name) == name && strings.Contains(s.Container+" "+s.Name, container) {
+				if lastName(s.Name) == name && whole.MatchString(s.Container+" "+s.Name) {
 					return []lsp.Position{x.client.Position(s, x.text)}, nil
 				}
 			}
@@ -534,6 +561,9 @@ func (x *question) named(ctx context.Context) ([]lsp.Position, error) {
 		}
 		var out []lsp.Position
 		for n, line := range bytes.Split(x.text, []byte("\n")) {
+			if flags == "" && !bytes.Contains(line, []byte(name)) {
+				continue // faster than the expression
+			}
 			if m := re.FindSubmatchIndex(line); m != nil {
 				out = append(out, lsp.Position{Line: n, Byte: m[2]})
 			}

@@ -51,7 +51,9 @@ func (x *question) compared(
 				_ = x.client.Sync(ctx, path.Join(x.h.cfg.Root, rel), text) // fails only if the server is gone
 			}
 		}
-		x.client.Ready(ctx, readyTime)
+		if !x.behind { //control:waited-for-once
+			x.client.Ready(ctx, x.readyTime())
+		}
 		if found, err = ask(); err != nil {
 			return nil, err
 		}
@@ -60,6 +62,7 @@ func (x *question) compared(
 	if len(x.odd(found, "")) > 0 {
 		x.note("The language server %s names lines that are not there: it is behind, and the answer may be wrong", x.v.Name)
 	}
+	found = x.shown(found)
 	also = append(x.out.Also, also...)
 	x.out.AlsoMore += max(0, len(also)-maxAlso)
 	x.out.Also = also[:min(len(also), maxAlso)] //control:incomplete-is-told
@@ -74,13 +77,54 @@ func (x *question) odd(found []lsp.Place, name string) (out []string) {
 		if rel == "" || slices.Contains(out, rel) {
 			continue
 		}
-		text, err := survey{x.h}.source(rel)
-		line, ok := lsp.LineAt(text, p.Line)
-		if err != nil || !ok || name != "" && !bytes.Contains(line, []byte(name)) {
+		line, ok := x.lineOf(rel, p.Line)
+		if !ok || name != "" && !bytes.Contains(line, []byte(name)) {
 			out = append(out, rel)
 		}
 	}
 	return out
+}
+
+// maxElsewhere is the maximum number of places without a file that are told.
+const maxElsewhere = 3
+
+// shown returns the places that can be shown, without lines that are not there. Those that are in no file on the
+// disk are told: a server for Java has the classes of its library elsewhere.
+func (x *question) shown(found []lsp.Place) (out []lsp.Place) {
+	var elsewhere []string
+	for _, p := range found {
+		rel := x.rel(p.Path)
+		_, ok := x.lineOf(rel, p.Line)
+		switch {
+		case p.Path == "":
+			elsewhere = append(elsewhere, p.URI)
+		case rel == "" && p.Line >= 0 || ok:
+			out = append(out, p)
+		}
+	}
+	if n := len(elsewhere); n > 0 { //control:elsewhere-is-told
+		x.note("%d of the places are in no file that can be read: %s", n, strings.Join(elsewhere[:min(n, maxElsewhere)], ", "))
+	}
+	return out
+}
+
+// lineOf returns a line of a file in the workspace. Each file is read once for a question: an answer may name it
+// a thousand times.
+func (x *question) lineOf(rel string, n int) (line []byte, ok bool) {
+	lines, read := x.read[rel]
+	if !read {
+		if text, err := (survey{x.h}).source(rel); err == nil {
+			lines = bytes.Split(text, []byte("\n"))
+		}
+		if x.read == nil {
+			x.read = map[string][][]byte{}
+		}
+		x.read[rel] = lines
+	}
+	if n < 0 || n >= len(lines) {
+		return nil, false
+	}
+	return bytes.TrimSuffix(lines[n], []byte("\r")), true
 }
 
 // hits returns the lines of the server's files that match a pattern, by file.
@@ -296,9 +340,11 @@ func (x *question) goImplementers(
 		for _, r := range order {
 			named := slices.ContainsFunc(found, func(p lsp.Place) bool {
 				rel := x.rel(p.Path)
-				text, err := survey{x.h}.source(rel)
-				line, ok := lsp.LineAt(text, p.Line)
-				return path.Dir(rel) == r.dir && err == nil && ok && regexp.MustCompile(word(r.name)).Match(line)
+				if path.Dir(rel) != r.dir {
+					return false
+				}
+				line, ok := x.lineOf(rel, p.Line)
+				return ok && regexp.MustCompile(word(r.name)).Match(line)
 			})
 			if has[r] >= len(methods) && !named {
 				out = append(out, first[r])

@@ -30,11 +30,11 @@ import (
 	"github.com/handrail-bot/handrail/agent/workspace"
 )
 
-var examAt = flag.String("lsp.exam", "", "directory with the projects of the exam in Python and TypeScript, see make lsp-exam")
+var examAt = flag.String("lsp.exam", "", "directory with the projects of the exam that are no Go modules, see make lsp-exam")
 
 // TestExam asks for the references of the 200 most used definitions of real projects. No answer may be wrong
-// without being marked. The right answers are known from the type checkers of Go and tsc; for Python, from a
-// second server that was given all files.
+// without being marked. The right answers are known from the type checkers of Go and tsc; for Python, C and
+// Rust, from a second server that was given all files.
 func TestExam(t *testing.T) {
 	rows := []string{"| project | server | lines | definitions | right | marked, right | marked, not right | wrong | per answer | memory |",
 		"|---|---|---|---|---|---|---|---|---|---|"}
@@ -50,6 +50,8 @@ func TestExam(t *testing.T) {
 		{"click", "basedpyright-langserver", ".py", func(t *testing.T) string {
 			return copyTree(t, filepath.Join(*examAt, "py"), func(rel string) bool { return strings.HasPrefix(rel, "click/") })
 		}, pythonUses},
+		{"zstd", "clangd", ".c", zstd, clangUses},
+		{"regex-syntax", "rust-analyzer", ".rs", regexSyntax, rustUses},
 	} {
 		t.Run(test.project+" "+test.server, func(t *testing.T) {
 			if test.ext != ".go" && *examAt == "" {
@@ -95,6 +97,110 @@ func TestExam(t *testing.T) {
 		})
 	}
 	t.Log("\n" + strings.Join(rows, "\n"))
+}
+
+func zstd(t *testing.T) string {
+	dir := copyTree(t, filepath.Join(*examAt, "c"), func(rel string) bool {
+		return !strings.Contains(rel, "/") && (strings.HasSuffix(rel, ".c") || strings.HasSuffix(rel, ".h"))
+	})
+	compileCommands(t, dir)
+	return dir
+}
+
+// compileCommands tells clangd of the files of a directory.
+func compileCommands(t testing.TB, dir string) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "*.c"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []map[string]any
+	for _, f := range files {
+		list = append(list, map[string]any{
+			"directory": dir, "file": f, "arguments": []string{"cc", "-DZSTD_LEGACY_SUPPORT=4", "-c", f},
+		})
+	}
+	text, err := json.Marshal(list)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, "compile_commands.json"), text, 0o644)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// clangUses asks a second server, which has its index of all files, for the uses of functions.
+func clangUses(t testing.TB, dir string) []symbol {
+	t.Helper()
+	dir = copyTree(t, dir, func(string) bool { return true })
+	compileCommands(t, dir)
+	c := rawServer(t, dir, "clangd", "--background-index")
+	return openedUses(t, c, dir, func(rel string, s lsp.Symbol) bool {
+		return strings.HasSuffix(rel, ".c") && s.Kind == "function" && s.Depth == 0
+	})
+}
+
+// regexSyntax makes a project without dependencies of a crate of the exam.
+func regexSyntax(t *testing.T) string {
+	dir := copyTree(t, filepath.Join(*examAt, "rust", "vendor", "regex-syntax"), func(rel string) bool {
+		return strings.HasPrefix(rel, "src/")
+	})
+	names := []string{"age", "bool", "case", "gencat", "perl", "script", "segment"}
+	var features strings.Builder
+	for _, n := range names {
+		fmt.Fprintf(&features, "unicode-%s = []\n", n)
+	}
+	text := "[package]\nname = \"regex-syntax\"\nversion = \"0.8.5\"\nedition = \"2021\"\n\n[features]\n" +
+		"default = [\"std\", \"unicode\"]\nstd = []\nunicode = [\"unicode-" + strings.Join(names, "\", \"unicode-") + "\"]\n" +
+		features.String()
+	if err := os.WriteFile(filepath.Join(dir, "Cargo.toml"), []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// rustUses asks a second server for the uses of functions, methods and types.
+func rustUses(t testing.TB, dir string) []symbol {
+	t.Helper()
+	dir = copyTree(t, dir, func(string) bool { return true })
+	return openedUses(t, rawServer(t, dir, "rust-analyzer"), dir, func(rel string, s lsp.Symbol) bool {
+		return !strings.Contains(rel, "unicode_tables/") &&
+			slices.Contains([]string{"function", "method", "struct", "enum", "interface"}, s.Kind)
+	})
+}
+
+// openedUses gives a server all files, and asks it for the uses of the definitions that keep takes.
+func openedUses(t testing.TB, c *lsp.Client, dir string, keep func(rel string, s lsp.Symbol) bool) (all []symbol) {
+	t.Helper()
+	var files []string
+	texts := map[string][]byte{}
+	err := filepath.WalkDir(dir, func(p string, _ fs.DirEntry, err error) error {
+		if err != nil || !slices.Contains([]string{".c", ".h", ".rs"}, filepath.Ext(p)) {
+			return err
+		}
+		text, err := os.ReadFile(p)
+		files, texts[p] = append(files, p), text
+		return errors.Join(err, c.Sync(t.Context(), p, text))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Ready(t.Context(), 2*time.Minute)
+	for _, f := range files {
+		list, err := patient(func() ([]lsp.Symbol, error) { return c.Symbols(t.Context(), f) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		rel, _ := filepath.Rel(dir, f)
+		for _, s := range list {
+			if p := c.Position(s, texts[f]); keep(rel, s) {
+				all = append(all, symbol{File: rel, Line: p.Line + 1, Column: p.Byte + 1, Name: s.Name})
+			}
+		}
+	}
+	t.Logf("%d definitions in %d files", len(all), len(files))
+	usesOf(t, c, dir, all)
+	return all
 }
 
 // patient asks again until a server answers.
@@ -194,10 +300,10 @@ type serverPipes struct {
 	io.WriteCloser
 }
 
-// rawServer starts a server without a workspace.
-func rawServer(t testing.TB, dir, program string) *lsp.Client {
+// rawServer starts a server without a workspace, with other arguments than usual if there are any.
+func rawServer(t testing.TB, dir, program string, args ...string) *lsp.Client {
 	t.Helper()
-	c, err := lsp.Start(t.Context(), startRaw(t, dir, program), lsp.Config{Root: dir, Server: knownServer(program)})
+	c, err := lsp.Start(t.Context(), startRaw(t, dir, program, args...), lsp.Config{Root: dir, Server: knownServer(program)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -210,11 +316,14 @@ func knownServer(program string) lsp.Server {
 	return known[slices.IndexFunc(known, func(k lsp.Server) bool { return k.Argv[0] == program })]
 }
 
-// startRaw starts the program of a server.
-func startRaw(t testing.TB, dir, program string) io.ReadWriteCloser {
+// startRaw starts the program of a server, with other arguments than usual if there are any.
+func startRaw(t testing.TB, dir, program string, args ...string) io.ReadWriteCloser {
 	t.Helper()
 	k := knownServer(program)
-	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), k.Argv[0], k.Argv[1:]...)
+	if len(args) == 0 {
+		args = k.Argv[1:]
+	}
+	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), k.Argv[0], args...)
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), append(k.Env, "GOFLAGS=-mod=mod", "GOWORK=off")...)
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -263,12 +372,13 @@ func pythonUses(t testing.TB, dir string) (all []symbol) {
 	return all
 }
 
-// usesOf asks a server for the uses of each definition.
+// usesOf asks a server for the uses of each definition. The first answers warm, and are asked for again.
 func usesOf(t testing.TB, c *lsp.Client, dir string, all []symbol) {
 	t.Helper()
+	const warms = 20
 	for i := range all {
 		at := lsp.Position{Line: all[i].Line - 1, Byte: all[i].Column - 1}
-		for range 2 { // the first answer warms
+		for range 1 + max(0, min(1, warms-i)) {
 			places, err := patient(func() ([]lsp.Place, error) {
 				return c.Find(t.Context(), lsp.Declared, filepath.Join(dir, all[i].File), at)
 			})

@@ -46,6 +46,7 @@ type Config struct {
 	Log *slog.Logger
 
 	idleServer time.Duration // after which a language server ends; 0 means 5 minutes
+	readyTime  time.Duration // for the first answer across files; 0 means 20 seconds
 }
 
 // Way carries connections of commands to the proxy. Down delivers data of the proxy.

@@ -218,7 +218,8 @@ func (s *servers) check(
 	return f
 }
 
-// serverBy is serverFor within a time limit; a server that is late goes on starting. ok is false then.
+// serverBy returns the running server for a file, and starts it if it has to, within a time limit. A server
+// that is late goes on starting; ok is false then.
 func (s *servers) serverBy(rel string, until time.Time) (v *server, why string, ok bool) {
 	type found struct {
 		v   *server
@@ -226,7 +227,10 @@ func (s *servers) serverBy(rel string, until time.Time) (v *server, why string, 
 	}
 	done := make(chan found, 1)
 	s.starting.Go(func() {
-		v, why := s.serverFor(s.ctx, rel)
+		v, why := s.kindFor(rel) // the files were looked at before
+		if v != nil {
+			why = s.start(s.ctx, v)
+		}
 		done <- found{v, why}
 	})
 	t := time.NewTimer(time.Until(until))

@@ -43,9 +43,10 @@ type servers struct {
 	mu     sync.Mutex
 	all    map[string]*server
 	closed bool
-	disk   map[string]stamp  // the changes of the tree that the servers know of
-	dirty  bool              // a command may have changed files since
-	before map[string][]byte // text of files before their first change since the last report
+	disk   map[string]stamp        // the changes of the tree that the servers know of
+	dirty  bool                    // a command may have changed files since
+	before map[string][]byte       // text of files before their first change since the last report
+	missed map[*server][]lsp.Event // by servers that are starting
 	told   map[string][]workspace.Problem
 	fresh  map[string]bool // files to report
 }
@@ -70,7 +71,7 @@ func (s *servers) begin(h *host) {
 	s.h, s.known = h, lsp.Known()
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.all, s.before, s.told = map[string]*server{}, map[string][]byte{}, map[string][]workspace.Problem{}
-	s.fresh = map[string]bool{}
+	s.fresh, s.missed = map[string]bool{}, map[*server][]lsp.Event{}
 }
 
 func (s *servers) close() {
@@ -178,8 +179,17 @@ func (s *servers) serverFor(ctx context.Context, rel string) (v *server, why str
 	if err := s.refresh(ctx); err != nil {
 		return nil, err.Error()
 	}
+	if v, why = s.kindFor(rel); v == nil {
+		return nil, why
+	}
+	return v, s.start(ctx, v)
+}
+
+// kindFor returns the server for a file, running or not. why is the reason if there is none.
+func (s *servers) kindFor(rel string) (v *server, why string) {
 	ext := strings.ToLower(path.Ext(rel))
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	var kind *lsp.Server
 	for k := range s.installed(s.known) {
 		if k.Serves(rel) {
@@ -188,7 +198,6 @@ func (s *servers) serverFor(ctx context.Context, rel string) (v *server, why str
 		}
 	}
 	if kind == nil || s.closed {
-		s.mu.Unlock()
 		return nil, fmt.Sprintf("there is no language server for %s files here", cmp.Or(ext, "such"))
 	}
 	root := kind.RootOf(s.h.cfg.Root, path.Join(s.h.cfg.Root, rel), func(dir, name string) bool {
@@ -205,8 +214,7 @@ func (s *servers) serverFor(ctx context.Context, rel string) (v *server, why str
 		v = &server{Server: *kind, root: root}
 		s.all[key] = v
 	}
-	s.mu.Unlock()
-	return v, s.start(ctx, v)
+	return v, ""
 }
 
 // start starts a server that does not run. It returns the reason if that fails.
@@ -243,13 +251,25 @@ func (s *servers) start(ctx context.Context, v *server) (why string) {
 	}
 	v.starts++
 	v.pr, v.out, v.waited = pr, out, false
+	s.mu.Lock()
+	s.missed[v] = nil
+	s.mu.Unlock()
 	//nolint:contextcheck // the server outlives the request that starts it
 	client, err := lsp.Start(s.ctx, serverPipe{out, pr.stdin}, lsp.Config{Root: v.root, Server: v.Server})
+	s.mu.Lock()
+	missed := s.missed[v]
+	delete(s.missed, v)
+	if err == nil {
+		v.client.Store(client)
+	}
+	s.mu.Unlock()
 	if err != nil {
 		v.stop(s.h, "")
 		return fmt.Sprintf("the language server %s does not start: %v", v.Name, err)
 	}
-	v.client.Store(client)
+	if len(missed) > 0 { //control:told-while-starting
+		_ = client.Watched(ctx, missed) // fails only if the server is gone
+	}
 	v.followed.Go(func() { s.follow(v, client, pr) })
 	return ""
 }
@@ -394,6 +414,11 @@ func (s *servers) tell(ctx context.Context, events []lsp.Event) {
 	if len(events) == 0 {
 		return
 	}
+	s.mu.Lock()
+	for v, before := range s.missed {
+		s.missed[v] = append(before, events[:min(len(events), max(0, maxTold-len(before)))]...)
+	}
+	s.mu.Unlock()
 	for _, v := range s.running() {
 		client := v.client.Load()
 		if client == nil {

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -135,7 +136,7 @@ func TestCodeAnswers(t *testing.T) {
 		t.Errorf("the first answer does not wait: %q: %+v", got, a)
 	}
 	a = s.ask(workspace.CodeQuery{Ask: workspace.AskReferences, Path: "b.x", Name: "Hub"})
-	if got := placesOf(a.Items); got != "a.x:1 a.x:2 b.x:1 c.x:2 c.x:2" || len(a.Also) > 0 || len(a.Notes) > 0 {
+	if got := placesOf(a.Items); got != "a.x:1 a.x:2 b.x:1 c.x:2" || len(a.Also) > 0 || len(a.Notes) > 0 {
 		t.Errorf("references are %q: %+v", got, a)
 	}
 	a = s.ask(workspace.CodeQuery{Ask: workspace.AskDefinition, Path: "b.x", Name: "Hub"})
@@ -169,7 +170,7 @@ func TestCodeAnswers(t *testing.T) {
 func TestIncompleteAnswers(t *testing.T) {
 	s := serve(t, lsptest.Partial, threeFiles, workspace.Limits{})
 	a := s.ask(workspace.CodeQuery{Ask: workspace.AskReferences, Path: "a.x", Name: "Hub", Line: 1})
-	if got := placesOf(a.Items); got != "a.x:1 a.x:2 b.x:1 c.x:2 c.x:2" || len(a.Also) > 0 {
+	if got := placesOf(a.Items); got != "a.x:1 a.x:2 b.x:1 c.x:2" || len(a.Also) > 0 {
 		t.Errorf("references are %q: %+v", got, a)
 	}
 	one := map[string]string{"a.x": "func Hub\n", "b.x": "use Hub\n"}
@@ -177,6 +178,109 @@ func TestIncompleteAnswers(t *testing.T) {
 	a = s.ask(workspace.CodeQuery{Ask: workspace.AskReferences, Path: "a.x", Name: "Hub", Line: 1})
 	if got := placesOf(a.Items); got != "a.x:1" || placesOf(a.Also) != "b.x:1" {
 		t.Errorf("references are %q, not told are %q", got, placesOf(a.Also))
+	}
+}
+
+// TestLyingServers: places that are not there are not shown, and the answer says that it may be wrong.
+func TestLyingServers(t *testing.T) {
+	all := "a.x:1 b.x:1 c.x:2"
+	for lies, want := range map[string][2]string{ // files that are not named, and a part of the notes
+		lsptest.Null:     {all, ""},
+		lsptest.Negative: {"b.x:1 c.x:2", "names lines that are not there"},
+		lsptest.Else:     {all, "5 of the places are in no file that can be read: jdt://contents/"},
+	} {
+		s := serve(t, lies, threeFiles, workspace.Limits{})
+		a := s.ask(workspace.CodeQuery{Ask: workspace.AskReferences, Path: "a.x", Name: "Hub", Line: 1})
+		if lies == lsptest.Negative {
+			want[0] = placesOf(a.Also) // its files are named
+		}
+		if len(a.Items) > 0 || placesOf(a.Also) != want[0] || !strings.Contains(strings.Join(a.Notes, "\n"), want[1]) {
+			t.Errorf("%s: %+v", lies, a)
+		}
+		a = s.ask(workspace.CodeQuery{Ask: workspace.AskOutline, Path: "a.x"})
+		if lies == lsptest.Negative && (len(a.Items) > 0 || !strings.Contains(strings.Join(a.Notes, "\n"), want[1])) {
+			t.Errorf("%s: an outline: %+v", lies, a)
+		}
+		a = s.ask(workspace.CodeQuery{Ask: workspace.AskCalls, Direction: "incoming", Path: "a.x", Name: "Hub"})
+		if len(a.Items) > 0 {
+			t.Errorf("%s: callers: %+v", lies, a)
+		}
+	}
+	s := serve(t, lsptest.Huge, threeFiles, workspace.Limits{})
+	for range 2 {
+		a := s.ask(workspace.CodeQuery{Ask: workspace.AskReferences, Path: "a.x", Name: "Hub"})
+		if !strings.Contains(a.Why, "it sent a message of 41943040 bytes") && !strings.Contains(a.Why, "has ended by itself 2 times") {
+			t.Errorf("an answer of 40 MB: %q", a.Why)
+		}
+	}
+}
+
+// TestOneRequest: a question to a warm server is one request.
+func TestOneRequest(t *testing.T) {
+	s := serve(t, "", threeFiles, workspace.Limits{})
+	for _, ask := range []workspace.CodeAsk{workspace.AskDefinition, workspace.AskReferences, workspace.AskHover} {
+		q := workspace.CodeQuery{Ask: ask, Path: "a.x", Name: "Hub", Line: 1}
+		s.ask(q)
+		before := s.questions()
+		s.ask(q)
+		if now := s.questions(); len(now) != len(before)+1 {
+			t.Errorf("%s: asked was %q", ask, now[len(before):])
+		}
+	}
+}
+
+// questions returns the questions that the server was asked.
+func (s served) questions() []string {
+	s.Helper()
+	data, err := os.ReadFile(filepath.Join(filepath.Dir(s.starts), "index"))
+	if err != nil && !os.IsNotExist(err) {
+		s.Fatal(err)
+	}
+	return strings.Split(strings.TrimSpace(string(data)), "\n")
+}
+
+// TestManyPlaces: of an answer with many places in a line each line is shown once, and the others are counted.
+func TestManyPlaces(t *testing.T) {
+	files := map[string]string{"a.x": "func Hub\n" + strings.Repeat("Hub\n", 99) + strings.Repeat("x\n", 20_000)}
+	s := serve(t, lsptest.Flood, files, workspace.Limits{})
+	a := s.ask(workspace.CodeQuery{Ask: workspace.AskReferences, Path: "a.x", Name: "Hub"})
+	if len(a.Items) != 30 || a.Left != 70 || len(a.More) != 1 {
+		t.Errorf("%d places, %d more in %+v", len(a.Items), a.Left, a.More)
+	}
+}
+
+// TestEndlessWork: an answer during work that does not end says so, and is waited for once.
+func TestEndlessWork(t *testing.T) {
+	s := serveIn(t, Config{readyTime: 10 * time.Minute}, lsptest.Endless+","+lsptest.Missing, threeFiles)
+	s.ask(workspace.CodeQuery{Ask: workspace.AskDefinition, Path: "a.x", Name: "Hub"})
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	q := workspace.CodeQuery{Ask: workspace.AskReferences, Path: "a.x", Name: "Hub", Declaration: true, Max: 30}
+	a, err := s.Code(ctx, q)
+	if err != nil || !slices.Contains(a.Notes, "The language server fake is still indexing, so the answer may be incomplete") {
+		t.Errorf("%+v, %v", a, err)
+	}
+}
+
+// TestToldWhileStarting: a file that changes while a server starts, after the server has read it, is told, too.
+func TestToldWhileStarting(t *testing.T) {
+	s := serve(t, lsptest.Slow, threeFiles, workspace.Limits{})
+	q := workspace.CodeQuery{Ask: workspace.AskDefinition, Path: "a.x", Name: "Hub"} // is compared with no search
+	first := make(chan workspace.CodeAnswer)
+	go func() { first <- s.ask(q) }()
+	for !slices.Contains(s.questions(), "initialize") {
+		<-time.After(10 * time.Millisecond)
+	}
+	if err := s.Write(t.Context(), "b.x", []byte("\n\nfunc Hub\n")); err != nil {
+		t.Fatal(err)
+	}
+	s.ask(workspace.CodeQuery{Ask: workspace.AskDefinition, Path: "n.y", Name: "Hub"}) // looks for changes
+	if err := os.WriteFile(filepath.Join(s.dir, "ready"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	<-first
+	if got := placesOf(s.ask(q).Items); got != "a.x:1 b.x:3" {
+		t.Errorf("definitions are %q", got)
 	}
 }
 
@@ -315,13 +419,13 @@ func TestCommandsAreTold(t *testing.T) {
 	if _, err := s.Workspace.Run(t.Context(), workspace.Command{Line: line}, nil); err != nil {
 		t.Fatal(err)
 	}
-	if got := placesOf(s.ask(q).Items); got != "a.x:1 d.x:2 d.x:2 e.x:1" {
+	if got := placesOf(s.ask(q).Items); got != "a.x:1 d.x:2 e.x:1" {
 		t.Errorf("references are %q", got)
 	}
 	if err := s.Write(t.Context(), "e.x", []byte("\nHub\n")); err != nil {
 		t.Fatal(err)
 	}
-	if got := placesOf(s.ask(q).Items); got != "a.x:1 d.x:2 d.x:2 e.x:2" {
+	if got := placesOf(s.ask(q).Items); got != "a.x:1 d.x:2 e.x:2" {
 		t.Errorf("after a write references are %q", got)
 	}
 	for text, want := range map[string]string{"\n\nHub": "b.x:3", "use Hub": "b.x:1"} { // another text, and that of the base
@@ -333,7 +437,7 @@ func TestCommandsAreTold(t *testing.T) {
 			t.Fatal(err)
 		}
 		a := s.ask(q)
-		if got := placesOf(a.Items); got != "a.x:1 "+want+" d.x:2 d.x:2 e.x:2" || len(a.Also) > 0 {
+		if got := placesOf(a.Items); got != "a.x:1 "+want+" d.x:2 e.x:2" || len(a.Also) > 0 {
 			t.Errorf("after b.x was made again references are %q", got)
 		}
 	}
@@ -446,7 +550,7 @@ func TestServerIdles(t *testing.T) {
 	s := serveIn(t, Config{idleServer: 1500 * time.Millisecond}, "", threeFiles)
 	for n := 1; n <= maxRestarts+2; n++ {
 		a := s.ask(workspace.CodeQuery{Ask: workspace.AskReferences, Path: "a.x", Name: "Hub"})
-		if got := placesOf(a.Items); got != "a.x:1 a.x:2 b.x:1 c.x:2 c.x:2" {
+		if got := placesOf(a.Items); got != "a.x:1 a.x:2 b.x:1 c.x:2" {
 			t.Fatalf("question %d: %q: %+v", n, got, a)
 		}
 		list, err := os.ReadFile(s.starts)
