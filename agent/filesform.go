@@ -69,7 +69,7 @@ func filesRequest(e entry, nonce string, writes bool) string {
 	}
 	request := files.String() + e.provided + renderItems(nonce, others) + "Task: " + e.user
 	switch {
-	case writes && inParts(viewOf([]entry{e})):
+	case writes && inParts(viewOf([]entry{e})): //control:parts-of-long-files
 		request += makeParts
 	case writes:
 		request += makeChange

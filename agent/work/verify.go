@@ -128,7 +128,7 @@ func (e *Engine) runTests(
 		e.cfg.Bases.learn(contentKey(ws, commit), func(k *known) { k.tests = out.Tests })
 	}
 	text := testrun.Own(strings.Join(said, "\n"))
-	if out.Failed() {
+	if out.Failed() { //control:failing-lines
 		out.Lines = failingLines(ctx, ws.Workspace, text)
 	}
 	out.Output = session.LastLines(strings.TrimRight(text, "\n"), maxTestOutput)
