@@ -4,10 +4,13 @@ import (
 	"cmp"
 	"fmt"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/handrail-bot/handrail/agent/llm"
+	"github.com/handrail-bot/handrail/agent/llm/prose"
+	"github.com/handrail-bot/handrail/agent/patch/fragment"
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/agent/speech"
 )
@@ -34,8 +37,21 @@ func filesTurn(e entry, nonce string, writes bool) []llm.Message {
 	return out
 }
 
-// makeChange ends a request for a change: small models follow the last words.
-const makeChange = "\n\nMake this change. Write the path of the file, and below it the whole new file in a code fence."
+// Ends of a request for a change: small models follow the last words.
+const (
+	makeChange = "\n\nMake this change. Write the path of the file, and below it the whole new file in a code fence."
+	makeParts  = "\n\nMake this change. Write the path of the file, and below it only the function that changes, whole, in a code fence."
+)
+
+// minParts is the minimum size in bytes of a file that is changed by definitions of it. A small
+// model needs minutes to write a longer file, and often copies it as it is.
+const minParts = 1500
+
+// inParts reports whether long files in view are to be changed by writing their functions alone.
+func inParts(view prose.View) bool {
+	long := slices.DeleteFunc(slices.Clone(view), func(f prose.File) bool { return len(f.Text) <= minParts })
+	return len(long) > 0 && !slices.ContainsFunc(long, func(f prose.File) bool { return !fragment.Parts(f.Path, f.Text) })
+}
 
 // filesRequest renders the files in view, followed by the user's message.
 func filesRequest(e entry, nonce string, writes bool) string {
@@ -52,7 +68,10 @@ func filesRequest(e entry, nonce string, writes bool) string {
 		return e.provided + renderItems(nonce, others) + e.user
 	}
 	request := files.String() + e.provided + renderItems(nonce, others) + "Task: " + e.user
-	if writes {
+	switch {
+	case writes && inParts(viewOf([]entry{e})): //control:parts-of-long-files
+		request += makeParts
+	case writes:
 		request += makeChange
 	}
 	return request

@@ -155,6 +155,63 @@ func TestRedStartsAnew(t *testing.T) {
 	}
 }
 
+// After it starts anew, a sentence about the change stays in view, and the file is asked for.
+func TestThoughtAfterStartingAnew(t *testing.T) {
+	b := filesBench(t, `
+- text: "a.txt\n`+"```\\none\\nbad\\n```"+`\n"
+- text: "a.txt\n`+"```\\none\\nworse\\n```"+`\n"
+- when: {user_contains: ["First say in one sentence"], lacks: ["worse"]}
+  say: "The second line has to be a number."
+- when: {contains: ["has to be a number"], user_contains: ["Now make this change."]}
+  text: "a.txt\n`+"```\\none\\n2\\n```"+`\n"
+`)
+	b.proof("one\n2\n")
+	b.must(session.StatusDone)
+}
+
+// The lines of the tests that failed are shown with their output.
+func TestFailingLinesAreShown(t *testing.T) {
+	b := filesBench(t, `
+- text: "a.txt\n`+"```\\none\\nbad\\n```"+`\n"
+- when: {user_contains: ["FAIL: a.txt is not good", "This part of check.sh fails:\n\n`+"```sh\\ngrep -qx 2 a.txt\\n```"+`"]}
+  text: "a.txt\n`+"```\\none\\n2\\n```"+`\n"
+`)
+	b.proof("one\n2\n")
+	run := b.cfg.RunTests
+	b.cfg.RunTests = func(ctx context.Context, commit string, lines []string) (session.Verified, error) {
+		v, err := run(ctx, commit, lines)
+		v.Lines = []session.Item{{Kind: session.ItemSelection, Name: "check.sh:L3-3", Text: "grep -qx 2 a.txt"}}
+		return v, err
+	}
+	b.must(session.StatusDone)
+}
+
+// Of a long file with several functions only those that change are asked for, and the rest stays.
+func TestLongFileInParts(t *testing.T) {
+	var long strings.Builder
+	for i := range 40 {
+		fmt.Fprintf(&long, "def f%d(x):\n    # adds a number\n    return x + %d\n\n\n", i, i)
+	}
+	for _, tt := range []struct {
+		name, text, asks, lacks, answer string
+	}{
+		{"a.py", long.String(), "below it only the function that changes", "whole new file", "def f7(x):\n    return x - 7\n"},
+		{"a.txt", strings.Repeat("a line of text\n", 200) + "x + 7\n", "below it the whole new file", "only the function", "<<<<<<< SEARCH\nx + 7\n=======\nx - 7\n>>>>>>> REPLACE\n"},
+		{"a.py", "def f7(x):\n    return x + 7\n", "below it the whole new file", "only the function", "def f7(x):\n    return x - 7\n"},
+	} {
+		b := newBench(t, filesHead+fmt.Sprintf("\n- {when: {user_contains: [%q], lacks: [%q]}, text: %q}\n",
+			tt.asks, tt.lacks, tt.name+"\n```\n"+tt.answer+"```\n"), map[string]string{tt.name: tt.text})
+		b.cfg.Form = llm.FormAuto
+		b.cfg.Provide = func(context.Context, string, llm.Form) []session.Item {
+			return []session.Item{{Kind: session.ItemFile, Name: tt.name, Text: tt.text}}
+		}
+		b.must(session.StatusDone)
+		if got := b.states.trees[b.states.last][tt.name]; !strings.Contains(got, "x - 7") || len(got) < len(tt.text)-30 {
+			t.Errorf("%s: %q", tt.name, got)
+		}
+	}
+}
+
 // Answers that are wholly inside a fence are read as those outside of one.
 func TestWrappedAnswers(t *testing.T) {
 	for _, say := range []string{

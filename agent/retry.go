@@ -113,14 +113,14 @@ func (f *finisher) inFiles(ctx context.Context, last entry) (*session.Outcome, e
 	if f.claims.back+f.claims.asides >= f.triesAfterProse(last) {
 		return f.endWithProse(ctx, last.answer.Content), nil
 	}
-	if len(last.answer.Errors) == 0 && f.claims.back > 0 && f.claims.asides == 0 {
+	if len(last.answer.Errors) == 0 && (f.claims.back > 0 || f.claims.red > 1) && f.claims.asides == 0 {
 		return nil, f.tell(
 			ctx,
 			session.NoteReminder,
-			"Now make this change. "+askFiles,
+			"Now make this change. "+f.askFiles(),
 		) // small models first think, and then write
 	}
-	return nil, f.retry(ctx, why+" "+askFiles)
+	return nil, f.retry(ctx, why+" "+f.askFiles())
 }
 
 // triesAfterProse returns the number of times that a model is asked for a file in place of
@@ -207,8 +207,19 @@ func parseError(last entry) string {
 	return ""
 }
 
-// askFiles explains in one line how an answer changes a file.
-const askFiles = "Write the path of the file on a line of its own, and below it the whole file in a code fence."
+// Explanations in one line of how an answer changes a file, and a long one.
+const (
+	askFiles = "Write the path of the file on a line of its own, and below it the whole file in a code fence."
+	askParts = "Write the path of the file on a line of its own, and below it each function that changes, whole, in a code fence."
+)
+
+// askFiles returns the explanation for the files in view.
+func (f *finisher) askFiles() string {
+	if inParts(f.talk.view()) {
+		return askParts
+	}
+	return askFiles
+}
 
 // thinkFirst asks for the idea before the file: otherwise small models copy the old file.
 const thinkFirst = "First say in one sentence which line has to change, and how."
@@ -241,7 +252,7 @@ func (f *finisher) again(ctx context.Context, why string) (*session.Outcome, err
 	if f.claims.back >= maxBack {
 		return f.unusable(ctx, why), nil
 	}
-	return nil, f.retry(ctx, why+" "+askFiles)
+	return nil, f.retry(ctx, why+" "+f.askFiles())
 }
 
 // unusable returns the outcome for a model that tried a change and made none; why is about its

@@ -145,7 +145,7 @@ func (f *finisher) startAnew(ctx context.Context, was *session.Verified) error {
 	return f.record(ctx, append(saved.neighbors(f.Turns),
 		session.NewEvent(session.TypeNote, f.Turns, session.Note{
 			Kind: session.NoteTests,
-			Text: text + "\n\n" + askFiles,
+			Text: text + "\n\n" + f.askFiles(),
 			Back: f.talk.afterUserMessage(),
 		}),
 		session.NewEvent(session.TypeCheckpoint, f.Turns, saved.checkpoint(f.Published)))...)
@@ -166,7 +166,18 @@ func cannotRun(v *session.Verified) bool {
 
 // testsSay shows the output of tests that fail before any change.
 func testsSay(was *session.Verified) string {
-	return "The tests fail now. They say:\n\n" + fence("", session.LastLines(strings.TrimSpace(was.Output), maxRedFiles)) + "\n\n"
+	return "The tests fail now. They say:\n\n" +
+		fence("", session.LastLines(strings.TrimSpace(was.Output), maxRedFiles)) + "\n\n" + failingParts(was)
+}
+
+// failingParts shows the lines of the tests that failed.
+func failingParts(run *session.Verified) string {
+	var b strings.Builder
+	for _, part := range run.Lines {
+		name, _, _ := strings.Cut(part.Name, ":L")
+		fmt.Fprintf(&b, "This part of %s fails:\n\n%s\n\n", name, fence(name, part.Text))
+	}
+	return b.String()
 }
 
 // redText tells the model about failing tests.
@@ -174,18 +185,23 @@ func (f *finisher) redText(now *session.Verified, before bool) string {
 	said := strings.TrimSpace(now.Output)
 	if f.model.form == llm.FormFiles {
 		return fmt.Sprintf(
-			"The tests fail with your last version.\n\n%sThe tests say:\n\n%s\n\nWrite the corrected file.",
+			"The tests fail with your last version.\n\n%sThe tests say:\n\n%s\n\n%sWrite the corrected file.",
 			f.lastVersion(),
 			fence("", session.LastLines(said, maxRedFiles)),
+			failingParts(now),
 		)
 	}
 	was := "They passed before your change."
 	if before {
 		was = "They failed before your change, too."
 	}
+	said = untrusted.Fence(f.talk.nonce, "output of the tests", session.LastLines(said, maxTestTail))
+	if parts := failingParts(now); parts != "" {
+		said += "\n" + untrusted.Fence(f.talk.nonce, "failing tests", strings.TrimSpace(parts))
+	}
 	return fmt.Sprintf("You said that the task is complete, but the tests fail: Handrail ran %s. %s They said:\n%s\n\n"+
 		"Mend what fails and complete again. If that cannot be done here, complete again and say what fails and why.",
-		now.Tests, was, untrusted.Fence(f.talk.nonce, "output of the tests", session.LastLines(said, maxTestTail)))
+		now.Tests, was, said)
 }
 
 // lastVersion shows the edits of the last answer.

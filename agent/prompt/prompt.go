@@ -47,6 +47,7 @@ type Input struct {
 	Mode  string
 	Form  llm.Form // of the answers
 	Long  bool     // a file in view is long and is changed by blocks
+	Parts bool     // files in view are changed by definitions of them
 	Tools []llm.ToolSpec
 
 	Provided bool // the task includes code or posts
@@ -151,6 +152,9 @@ func (b Builder) files(in Input) string {
 	part1 := part("files_reads")
 	if names(in.Tools)["write_file"] {
 		part1 = part("files")
+		if in.Parts {
+			part1 = part("files_parts")
+		}
 		if !in.Weak || !in.View {
 			part1 += "\n" + part("files_look")
 		}

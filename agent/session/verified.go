@@ -13,6 +13,7 @@ type Verified struct {
 	Tests  *TestRun `json:"tests,omitempty"`
 	Why    string   `json:"why,omitempty"`    // reason why no test ran; Tests is nil then
 	Output string   `json:"output,omitempty"` // the end of the tests' output
+	Lines  []Item   `json:"lines,omitempty"`  // parts of the tests that failed: path and text
 	Millis int64    `json:"ms,omitempty"`
 }
 

@@ -5,9 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/handrail-bot/handrail/agent/project"
 	"github.com/handrail-bot/handrail/agent/session"
@@ -124,6 +127,69 @@ func (e *Engine) runTests(
 	if out.Tests != nil && !j.Foreign {
 		e.cfg.Bases.learn(contentKey(ws, commit), func(k *known) { k.tests = out.Tests })
 	}
-	out.Output = session.LastLines(strings.TrimRight(strings.Join(said, "\n"), "\n"), maxTestOutput)
+	text := testrun.Own(strings.Join(said, "\n"))
+	if out.Failed() { //control:failing-lines
+		out.Lines = failingLines(ctx, ws.Workspace, text)
+	}
+	out.Output = session.LastLines(strings.TrimRight(text, "\n"), maxTestOutput)
 	return out, nil
+}
+
+// Limits of the parts of failing tests that are shown with their output.
+const (
+	maxFailing      = 2       // parts
+	maxFailingPlace = 20      // places in the output that are looked at
+	maxFailingFile  = 1 << 20 // bytes of a file of tests
+	maxFailingPart  = 500     // bytes of a part
+	linesAbove      = 5
+	linesBelow      = 1
+)
+
+// failingLines returns the lines of tests at which the output of a failed run points. Output often
+// says only that true is not false.
+func failingLines(ctx context.Context, ws *workspace.Workspace, output string) (parts []session.Item) {
+	type span struct{ from, to int }
+	shown := map[string][]span{}
+	for i, at := range testrun.Places(output) {
+		name := strings.TrimPrefix(at.Path, ws.Root()+"/")
+		if i == maxFailingPlace || len(parts) == maxFailing {
+			break
+		}
+		if !testrun.IsTest(name) || path.IsAbs(name) {
+			continue
+		}
+		data, _, err := ws.ReadAll(ctx, name, maxFailingFile)
+		if err != nil && !strings.Contains(name, "/") { // go test names a file without its directory
+			name = onlyNamed(ctx, ws, name)
+			data, _, err = ws.ReadAll(ctx, name, maxFailingFile)
+		}
+		lines := strings.Split(string(data), "\n")
+		if err != nil || at.Line > len(lines) {
+			continue
+		}
+		s := span{max(at.Line-1-linesAbove, 0), min(at.Line+linesBelow, len(lines))}
+		if slices.ContainsFunc(shown[name], func(have span) bool { return s.from < have.to && have.from < s.to }) {
+			continue
+		}
+		text := strings.Join(lines[s.from:s.to], "\n")
+		if len(text) > maxFailingPart || !utf8.ValidString(text) {
+			continue
+		}
+		shown[name] = append(shown[name], s)
+		parts = append(parts, session.Item{Kind: session.ItemSelection, Name: fmt.Sprintf("%s:L%d-%d", name, s.from+1, s.to), Text: text})
+	}
+	return parts
+}
+
+// onlyNamed returns the path of the only file of a name, or the name.
+func onlyNamed(ctx context.Context, ws *workspace.Workspace, name string) string {
+	found, err := ws.Find(ctx, workspace.NameQuery{Pattern: name})
+	if err != nil {
+		return name
+	}
+	same := slices.DeleteFunc(found.Paths, func(p string) bool { return path.Base(p) != name })
+	if len(same) != 1 {
+		return name
+	}
+	return same[0]
 }

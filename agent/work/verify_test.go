@@ -3,6 +3,7 @@ package work
 import (
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/handrail-bot/handrail/agent/project"
@@ -35,6 +36,31 @@ func TestTestsRunAgain(t *testing.T) {
 	}
 	if err := p.end(); err != nil {
 		t.Error(err)
+	}
+}
+
+// The lines of tests at which the output of a failed run points are kept with it.
+func TestFailingLines(t *testing.T) {
+	s := newSetUpTrial(t)
+	j := s.job()
+	run := (&proving{}).run(s.engine(), j, &session.State{Task: j.Task}, &checkpoints{})
+	test := "mkdir -p calc other; printf '%s\\n' one two three four five six seven eight nine > calc/add_test.go; " +
+		"cp calc/add_test.go calc/add.go; cp calc/add_test.go other/a_test.go; cp calc/add_test.go b_test.py; " +
+		"echo '    add_test.go:8: got 1'; echo '    add_test.go:9: got 1'; echo 'calc/add.go:3: in it'; " +
+		"echo '  File \"'$PWD'/b_test.py\", line 2, in test'; echo '    at node:internal/run:3:1'; echo '/etc/a_test.go:1: x'; exit 1"
+	got, err := run(t.Context(), s.base, []string{test})
+	if err != nil || !got.Failed() {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	want := []session.Item{
+		{Kind: session.ItemSelection, Name: "calc/add_test.go:L3-9", Text: "three\nfour\nfive\nsix\nseven\neight\nnine"},
+		{Kind: session.ItemSelection, Name: "b_test.py:L1-3", Text: "one\ntwo\nthree"},
+	}
+	if !slices.Equal(got.Lines, want) {
+		t.Errorf("lines %q, want %q", got.Lines, want)
+	}
+	if strings.Contains(got.Output, "node:internal") || !strings.Contains(got.Output, "in test") {
+		t.Errorf("output %q", got.Output)
 	}
 }
 

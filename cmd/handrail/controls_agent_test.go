@@ -195,6 +195,8 @@ var controlsOfAgent = []control{
 	{"an-answer-is-taken", "false", "./agent", "TestProseInTheFilesForm"},
 	{"claims-in-files", "false", "./agent", "TestFilesFormGivesUp"},
 	{"same-again", "false", "./agent", "TestTheSameAgain"},
+	{"parts-of-long-files", "false", "./agent", "TestLongFileInParts"},
+	{"failing-lines", "false", "./agent/work", "TestFailingLines"},
 	{"tried-is-no-answer", "false", "./agent", "TestProseAfterATry"},
 	{"a-review-is-reviewed", "false", "./agent", "TestReadingEnds"},
 	{"reading-ends", "true", "./agent", "TestReadingEnds"},

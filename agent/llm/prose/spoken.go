@@ -1,6 +1,7 @@
 package prose
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/handrail-bot/handrail/policy/pattern"
@@ -12,7 +13,8 @@ var codeSpan = pattern.Lazy("`([^`\n]{4,400})`")
 // Spoken reads an edit that a sentence states: "`old` should be `new`". It applies to answers
 // of a model that was asked which line has to change, and wrote no file. The old code must
 // occur once in the files in view, the new code not at all, and both must have half of their
-// text in common. An answer with several such pairs is not accepted.
+// text in common. An answer with several such pairs is not accepted. If the old code is not quoted,
+// the new code must be like exactly one line.
 func Spoken(text string, view View) (Act, bool) {
 	var found []Act
 	spans := codeSpan().FindAllStringSubmatch(text, -1)
@@ -36,6 +38,46 @@ func Spoken(text string, view View) (Act, bool) {
 			Path: f.Path,
 			Text: "<<<<<<< SEARCH\n" + line + "\n=======\n" + strings.Replace(line, old, put, 1) + "\n>>>>>>> REPLACE\n",
 		})
+	}
+	if len(found) == 0 && len(spans) > 0 {
+		return view.likeLine(spans)
+	}
+	if len(found) != 1 {
+		return Act{}, false
+	}
+	return found[0], true
+}
+
+// minLine is the minimum length in bytes of a line that is replaced by a similar one.
+const minLine = 16
+
+// likeLine replaces the only line in view that is like a quoted one. Other quoted code must be in
+// view: names that the sentence is about.
+func (v View) likeLine(spans [][]string) (Act, bool) {
+	put := ""
+	for _, s := range spans {
+		switch {
+		case slices.ContainsFunc(v, func(f File) bool { return f.Path == s[1] || strings.Contains(f.Text, s[1]) }):
+		case put != "" || len(s[1]) < minLine:
+			return Act{}, false
+		default:
+			put = strings.TrimSpace(s[1])
+		}
+	}
+	var found []Act
+	for _, f := range v {
+		for line := range strings.Lines(f.Text) {
+			line = strings.TrimRight(line, "\r\n")
+			code := strings.TrimSpace(line)
+			if put == "" || len(code) < minLine || !alike(code, put) {
+				continue
+			}
+			found = append(found, Act{
+				Kind: Blocks,
+				Path: f.Path,
+				Text: "<<<<<<< SEARCH\n" + line + "\n=======\n" + strings.Replace(line, code, put, 1) + "\n>>>>>>> REPLACE\n",
+			})
+		}
 	}
 	if len(found) != 1 {
 		return Act{}, false

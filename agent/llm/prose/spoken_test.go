@@ -16,6 +16,11 @@ func TestSpoken(t *testing.T) {
 		{"`f(1);` and `f(2);` are both there.", ""},                                    // no new code
 		{"`f(1);` becomes `f(9);`, and `f(2);` becomes `f(8);`.", ""},                  // several
 		{"The line is `return z % 4 === 0` and should be `return z % 400 === 0`.", ""}, // not in view
+		{"line 8 should be `return y % 4 === 0 && (y % 100 !== 0 || y % 400 === 0);`", "  return y % 4 === 0 && (y % 100 !== 0 || y % 400 === 0);"},
+		{"In `leap.js` the line of `isLeap` is `return y % 4 === 0 && (y % 100 !== 0 || y % 400 === 0);` then.", "  return y % 4 === 0 && (y % 100 !== 0 || y % 400 === 0);"},
+		{"line 4 should be `f(3);`", ""}, // too short to be compared
+		{"It was `return y % 4 === 0 && (y % 10 !== 0);`, now `return y % 4 === 0 && y % 400 === 0;`", ""}, // two new ones
+		{"line 2 should be `const other = require('other');`", ""},                                         // like no line
 		{"no code at all", ""},
 	} {
 		act, ok := Spoken(tt.text, view)

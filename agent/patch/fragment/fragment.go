@@ -22,31 +22,55 @@ func Is(name, before, text string) bool {
 	if len(is) == 0 || !slices.ContainsFunc(is, func(d definition) bool { return named(old, d.name) != nil }) {
 		return lines(text)*3 < lines(before)
 	}
-	lost := 0
+	lost, all := 0, 0
 	for _, d := range old {
-		if d.depth == 0 && named(is, d.name) == nil {
+		if d.depth > 0 {
+			continue
+		}
+		all++
+		if named(is, d.name) == nil {
 			lost++
 		}
+	}
+	if 2*lost > all && 2*lines(text) < lines(before) {
+		return true
 	}
 	// A method sent without its type is a definition at another depth.
 	moved := slices.ContainsFunc(is, func(d definition) bool {
 		was := named(old, d.name)
 		return was != nil && was.depth > 0 && d.depth == 0
 	})
-	if moved || lost == 0 {
-		return moved
+	missing := func(line string) bool { return !strings.Contains(text, line) }
+	outside := outsideOf(before, old)
+	if moved || lost == 0 { // all of the definitions, and nothing of the rest, is a fragment, too
+		return moved || len(outside) > 0 && !slices.ContainsFunc(outside, func(line string) bool { return !missing(line) })
 	}
-	if outside := outsideOf(before, old); len(outside) > 0 {
-		return slices.ContainsFunc(outside, func(line string) bool { return !strings.Contains(text, line) })
+	if len(outside) > 0 {
+		return slices.ContainsFunc(outside, missing)
 	}
 	return lines(text)*5 < lines(before)*3
 }
 
+// minParts is the minimum number of functions of a file that is changed by them.
+const minParts = 3
+
+// Parts reports whether a file can be changed by writing some of its functions: it has several.
+func Parts(name, text string) bool {
+	defs, _, _ := outline.Of(name, []byte(text))
+	return len(slices.DeleteFunc(defs, outline.Def.IsType)) >= minParts
+}
+
 // Gone returns the definitions that would be lost if text replaced before, if text is
-// an entirely different file: most definitions and most lines of before are missing.
+// an entirely different file: most definitions and most lines of before are missing, and it is no
+// part that has mostly definitions of before.
 func Gone(name, before, text string) (lost []string) {
 	is, all := definitions(name, text), 0
-	for _, d := range definitions(name, before) {
+	old := definitions(name, before)
+	known := slices.DeleteFunc(slices.Clone(is), func(d definition) bool { return named(old, d.name) == nil })
+	if 2*len(known) > len(is) && Is(name, before, text) {
+		return nil
+	}
+	for _, d := range old {
 		if d.depth > 0 {
 			continue
 		}
