@@ -17,7 +17,7 @@ import (
 
 // maxLooks is the number of looks in a row, a quarter of a second apart, at a server without any
 // work after which nothing more is expected of it.
-var maxLooks = flag.Int("looks", 80, "looks at an idle server before a story fails")
+var maxLooks = flag.Int("looks", 120, "looks at an idle server before a story fails")
 
 var errIdle = errors.New("the server has nothing left to do, and what is waited for did not come")
 
