@@ -214,10 +214,13 @@ func TestPartShown(t *testing.T) {
 // identity returns the number of a repository, or "" if there is none.
 func (c *court) identity(repository string) string {
 	owner, name, _ := strings.Cut(repository, "/")
-	if r := c.gh.FindRepo(owner, name); r != nil {
-		return ghapp.Repository{ID: r.ID}.Identity()
-	}
-	return ""
+	id := ""
+	c.gh.Do(func() {
+		if r := c.gh.FindRepo(owner, name); r != nil {
+			id = ghapp.Repository{ID: r.ID}.Identity()
+		}
+	})
+	return id
 }
 
 // look has the worker read its repository, as at the beginning of its work.
