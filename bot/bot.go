@@ -35,6 +35,7 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/handrail-bot/handrail/agent/session"
@@ -76,6 +77,7 @@ type Work struct {
 	// at any time later.
 	OnOutput func(last func() string)
 	OnSetup  func(how string) // reports the progress of the workspace's preparation
+	OnCall   func(end func()) // is called with the end of a call that begins, and with nil behind it
 	Waiting  func(before int) // reports the number of runs ahead of this one at the model
 	// Shares returns the budgets that the session shares with others, given its own usage;
 	// see [policy.Share].
@@ -195,11 +197,12 @@ type worker struct {
 	leases outbox.Leases
 	edits  outbox.Edits
 
-	pending       *store.Session  // session created by the transaction in progress
-	running       string          // id of the running session
-	halt          bool            // the running session must end
-	answering     sync.Mutex      // held while deliveries are answered during a run
-	answeredEarly map[string]bool // deliveries answered and counted during a run
+	pending       *store.Session         // session created by the transaction in progress
+	running       string                 // id of the running session
+	call          atomic.Pointer[func()] // ends its running step; nil if none runs
+	halt          bool                   // the running session must end
+	answering     sync.Mutex             // held while deliveries are answered during a run
+	answeredEarly map[string]bool        // deliveries answered and counted during a run
 
 	waits       waits
 	getsReplies bool   // the delivery's author gets replies

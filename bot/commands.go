@@ -28,6 +28,9 @@ type row struct {
 // okWord is the command that allows work on a commit of a fork.
 const okWord = "ok"
 
+// skipWord is the command that ends the running step of a session.
+const skipWord = "skip"
+
 // commands is the table of all commands. To add a command, add a row.
 func commands() []row {
 	return []row{
@@ -50,6 +53,10 @@ func commands() []row {
 		{
 			Spec:  command.Spec{Name: "stop", Usage: "stop", Args: command.TakesText},
 			right: policy.Stop, priority: store.PriorityStop, handle: stop, useful: isOpen,
+		},
+		{
+			Spec:  command.Spec{Name: skipWord, Usage: "skip", Args: command.TakesNothing},
+			right: policy.Stop, priority: store.PriorityWork, handle: skip, useful: isWorking,
 		},
 		{
 			Spec:  command.Spec{Name: "status", Usage: "status", Args: command.TakesNothing},

@@ -147,38 +147,24 @@ func (p *part) key(l *live.Session) string {
 }
 
 // reach connects the repository of a part, and returns the reason why the part must not go
-// there: it must be served, belong to the same installation and have the same visibility, and
-// the authors must be able to push there. Reasons that leave its readers the same let the
-// session's thread show the part.
+// there: it must be served, belong to the same installation, be the one that was changed and have
+// the visibility that this one has now, and the authors must be able to push there. Reasons that
+// leave its readers the same let the session's thread show the part.
 func (w *worker) reach(ctx context.Context, l *live.Session, p *part) (why string, err error) {
 	owner, name, _ := strings.Cut(p.Repository, "/")
 	p.at.Ref = thread.Ref{Owner: owner, Repo: name}
-	own, err := w.cfg.GitHub.Installed(ctx, w.at.Ref)
-	if err != nil {
-		return "", err
-	}
-	theirs, err := w.cfg.GitHub.Installed(ctx, p.at.Ref)
-	if err != nil {
-		return "", err
-	}
-	if theirs == 0 || theirs != own { //control:part-installed
-		return render.PartUnreachable, nil
-	}
-	if w.cfg.GitHub.IsApp() {
-		p.installation = theirs
-	}
-	if p.at.Client, err = w.cfg.GitHub.For(ctx, p.at.Ref, p.installation); err == nil {
-		p.at.Repo, err = p.at.Client.Repo(ctx)
-	}
+	s, err := w.cfg.GitHub.Sibling(ctx, w.at.Ref, p.at.Ref)
 	switch {
-	case err != nil && ghapp.KindOf(err) == ghapp.Permanent: // there is no token for a former name
+	case errors.Is(err, ghapp.ErrNotFound):
 		return render.PartUnreachable, nil
 	case err != nil:
 		return "", err
-	}
-	if p.at.Repo.Reach != w.at.Repo.Reach || !strings.EqualFold(p.at.Repo.Name, p.Repository) { //control:part-as-public
+	case p.ID != "" && p.ID != s.Repo.Identity(): //control:part-to-the-changed
+		return render.PartUnreachable, nil
+	case s.Repo.Reach != s.Own.Reach: //control:part-as-public
 		return render.PartOtherReaders, nil
 	}
+	p.at.Client, p.at.Repo, p.installation = s.Client, s.Repo, s.Installation
 	p.kept.Shows = true
 	if p.at.Repo.Archived {
 		return render.OtherArchived, nil

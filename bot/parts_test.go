@@ -32,7 +32,7 @@ func (c *court) endedWith(repository string, status session.Status, more ...*ses
 	}
 	l.Data.RequesterID = c.gh.UserID("asker")
 	n := session.Neighbor{
-		Repository: repository, Base: "b1", Commit: "c1", Tree: "t1",
+		Repository: repository, ID: c.identity(repository), Base: "b1", Commit: "c1", Tree: "t1",
 		Files: []session.FileChange{{Path: "words.txt", Kind: session.ChangeModify}},
 	}
 	events := append(more,
@@ -61,17 +61,29 @@ func TestPartGoesToItsRepository(t *testing.T) {
 		why    string // "" if it goes there
 		waits  bool
 	}{
-		"it goes":                     {},
-		"kim asked as well":           {more: []*session.Event{kim}},
-		"an answer":                   {status: session.StatusAnswered},
-		"stopped":                     {status: session.StatusStopped, waits: true},
-		"failed":                      {status: session.StatusFailed, waits: true},
-		"crashed":                     {status: session.StatusCrashed, waits: true},
-		"another installation":        {in: "other/lib", why: render.PartUnreachable},
-		"gone":                        {in: "acme/nothing", why: render.PartUnreachable},
-		"not served":                  {change: func(c *court, _ *live.Session) { c.w.cfg.Repositories = []string{courtRepo} }, why: render.PartUnserved},
-		"private now":                 {change: func(c *court, _ *live.Session) { c.must(c.gh.Hide("acme/lib", true)) }, why: render.PartOtherReaders},
-		"more public now":             {change: func(c *court, _ *live.Session) { c.w.at.Repo.Reach++ }, why: render.PartOtherReaders},
+		"it goes":              {},
+		"kim asked as well":    {more: []*session.Event{kim}},
+		"an answer":            {status: session.StatusAnswered},
+		"stopped":              {status: session.StatusStopped, waits: true},
+		"failed":               {status: session.StatusFailed, waits: true},
+		"crashed":              {status: session.StatusCrashed, waits: true},
+		"another installation": {in: "other/lib", why: render.PartUnreachable},
+		"gone":                 {in: "acme/nothing", why: render.PartUnreachable},
+		"not served":           {change: func(c *court, _ *live.Session) { c.w.cfg.Repositories = []string{courtRepo} }, why: render.PartUnserved},
+		"private now":          {change: func(c *court, _ *live.Session) { c.must(c.gh.Hide("acme/lib", true)) }, why: render.PartOtherReaders},
+		"more public now":      {change: func(c *court, _ *live.Session) { c.must(c.gh.Hide(courtRepo, true)) }, why: render.PartOtherReaders},
+		"public itself now": {change: func(c *court, _ *live.Session) {
+			c.must(errors.Join(c.gh.Hide("acme/lib", true), c.gh.Hide(courtRepo, true), c.look(), c.gh.Hide(courtRepo, false)))
+		}, why: render.PartOtherReaders},
+		"private like this one": {change: func(c *court, _ *live.Session) {
+			c.must(errors.Join(c.gh.Hide("acme/lib", true), c.gh.Hide(courtRepo, true)))
+		}},
+		"renamed": {change: func(c *court, _ *live.Session) { c.must(c.gh.Rename("acme/lib", "acme/words")) }, why: render.PartUnreachable},
+		"renamed, and another took the name": {change: func(c *court, _ *live.Session) {
+			c.must(c.gh.Rename("acme/lib", "acme/words"))
+			_, err := c.gh.AddRepo("acme", "lib", ghtest.Source{Files: map[string]string{"words.txt": "Good day\n"}})
+			c.must(err)
+		}, why: render.PartUnreachable},
 		"the requester only reads":    {change: func(c *court, _ *live.Session) { c.must(c.gh.Grant("acme/lib", "asker", "read")) }, why: render.OtherUnwritable("asker")},
 		"another account of the name": {change: func(_ *court, l *live.Session) { l.Data.RequesterID++ }, why: render.OtherUnwritable("asker")},
 		"sam asked as well":           {more: []*session.Event{sam}, why: render.OtherUnwritable("sam")},
@@ -170,7 +182,11 @@ func TestPartShown(t *testing.T) {
 			c.must(c.gh.As("", "acme/lib", func(r *hub.Repo, _ *hub.User) error { r.Archived = true; return nil }))
 		}, true},
 		"private now": {func(c *court) { c.must(c.gh.Hide("acme/lib", true)) }, false},
-		"not served":  {func(c *court) { c.w.cfg.Repositories = []string{courtRepo} }, true},
+		"archived, and public itself now": {func(c *court) {
+			c.must(errors.Join(c.gh.Hide("acme/lib", true), c.gh.Hide(courtRepo, true), c.look(), c.gh.Hide(courtRepo, false)))
+			c.must(c.gh.As("", "acme/lib", func(r *hub.Repo, _ *hub.User) error { r.Archived = true; return nil }))
+		}, false},
+		"not served": {func(c *court) { c.w.cfg.Repositories = []string{courtRepo} }, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -193,6 +209,24 @@ func TestPartShown(t *testing.T) {
 			}
 		})
 	}
+}
+
+// identity returns the number of a repository, or "" if there is none.
+func (c *court) identity(repository string) string {
+	owner, name, _ := strings.Cut(repository, "/")
+	id := ""
+	c.gh.Do(func() {
+		if r := c.gh.FindRepo(owner, name); r != nil {
+			id = ghapp.Repository{ID: r.ID}.Identity()
+		}
+	})
+	return id
+}
+
+// look has the worker read its repository, as at the beginning of its work.
+func (c *court) look() (err error) {
+	c.w.at.Repo, err = c.w.at.Client.Repo(c.t.Context())
+	return err
 }
 
 func (c *court) must(err error) {

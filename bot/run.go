@@ -237,6 +237,7 @@ func (w *worker) run(ctx context.Context, l *live.Session) (again bool, err erro
 			OnEvent:     p.Event,
 			OnOutput:    p.Printed,
 			OnSetup:     p.Setup,
+			OnCall:      w.onCall,
 			Shares:      use.Spend,
 			RequesterID: id,
 			Waiting:     func(before int) { use.Waiting(before); p.Waiting(before) },
@@ -297,6 +298,14 @@ func (w *worker) inbox(ctx context.Context, p *live.Progress) error {
 		return p.Reread(ctx)
 	}
 	return nil
+}
+
+// onCall keeps the end of the running step.
+func (w *worker) onCall(end func()) {
+	w.call.Store(nil)
+	if end != nil {
+		w.call.Store(&end)
+	}
 }
 
 // markInterrupted marks the session as waiting if the server shuts down during its run. It

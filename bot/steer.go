@@ -134,6 +134,19 @@ func stop(ctx context.Context, r *request) error {
 	return nil
 }
 
+// skip ends the running step of the session, which goes on. It is answered while the session runs;
+// between the steps there is nothing to end.
+func skip(_ context.Context, r *request) error {
+	end := r.w.call.Load()
+	if end == nil {
+		r.reply(render.NothingToSkip)
+		return nil
+	}
+	(*end)()
+	r.reply(render.Skipped(r.msg.author.Login))
+	return nil
+}
+
 // end ends the session at the user's request.
 func (r *request) end(v *session.State, reason string) { r.c.append(v.Stop(r.from(), reason)...) }
 

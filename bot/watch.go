@@ -121,8 +121,8 @@ func (l listener) hear(ctx context.Context, after int64) int64 {
 	return after
 }
 
-// hearOne answers a query, such as for the status or for help, and adds the reaction to a
-// follow-up. Both have the keys of the regular handling, so that nothing is posted twice.
+// hearOne answers a query, such as for the status or for help, ends the running step, and adds the
+// reaction to a follow-up. Both have the keys of the regular handling, so that nothing is posted twice.
 func (l listener) hearOne(ctx context.Context, d *store.Delivery) error {
 	l.w.answering.Lock()
 	defer l.w.answering.Unlock()
@@ -140,7 +140,7 @@ func (l listener) hearOne(ctx context.Context, d *store.Delivery) error {
 		return err
 	}
 	row, err := rowOf(l.w.rows, cmds[0])
-	if err != nil || row.right != policy.View && row.Name != command.Task { //control:answered-at-once
+	if err != nil || row.right != policy.View && row.Name != command.Task && row.Name != skipWord { //control:answered-at-once
 		return err
 	}
 	r := &request{w: l.w, at: &l.w.at, c: l.w.change(), msg: s, cmd: cmds[0]}

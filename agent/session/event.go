@@ -455,7 +455,8 @@ type Update struct {
 // of Commit from Base, and Content holds them as in a [Checkpoint]. An empty list of files
 // means that the change was undone.
 type Neighbor struct {
-	Repository string       `json:"repository"` // "owner/name"
+	Repository string       `json:"repository"`   // "owner/name"
+	ID         string       `json:"id,omitempty"` // of the repository, whatever its name
 	Base       string       `json:"base"`
 	Commit     string       `json:"commit"`
 	Tree       string       `json:"tree"`

@@ -45,6 +45,7 @@ type checkpoints struct {
 
 	others []*checkpoints // of other repositories that may be changed
 	name   string         // of such a repository, and its directory; "" for the session's own
+	id     string         // of such a repository, see [Other]
 	within string
 }
 

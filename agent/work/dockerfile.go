@@ -103,7 +103,8 @@ func (r *settingUp) buildImage(ctx context.Context) error {
 	b := workspace.Build{
 		Image:   r.set.image,
 		Text:    recipe.Text,
-		Dir:     filepath.Join(source.Source, filepath.FromSlash(recipe.Context)),
+		Files:   source.Source,
+		Dir:     recipe.Context,
 		Target:  recipe.Target,
 		Args:    maps.Clone(recipe.Args),
 		Network: r.set.reach.Network == "open",

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -36,7 +37,7 @@ func (b *builder) Programs(_ context.Context, spec workspace.Spec) (string, erro
 }
 
 func (b *builder) Build(_ context.Context, what workspace.Build) error {
-	list, err := os.ReadDir(what.Dir)
+	list, err := os.ReadDir(filepath.Join(what.Files, what.Dir))
 	if err != nil {
 		return err
 	}

@@ -16,8 +16,7 @@ import (
 
 // resumed returns the other repositories with the changes that the session has made in them.
 // A changed one keeps the commit that it was changed from.
-func (e *Engine) resumed(ctx context.Context, j Job, at *session.State) ([]Other, error) {
-	var out []Other
+func (e *Engine) resumed(ctx context.Context, j Job, at *session.State) (out []Other, err error) {
 	for _, o := range j.Others {
 		for _, n := range at.Neighbors {
 			if !o.Write || !strings.EqualFold(n.Repository, o.Name) {
@@ -26,9 +25,13 @@ func (e *Engine) resumed(ctx context.Context, j Job, at *session.State) ([]Other
 			if len(n.Files) == 0 { // it was undone
 				continue
 			}
-			saved, err := e.rebuiltNeighbor(ctx, j, o, n)
+			saved, why := "", "another repository has its name now."
+			if n.ID == "" || n.ID == o.ID { //control:neighbor-of-the-changed
+				why = "the session moved to another machine, or this one lost them."
+				saved, err = e.rebuiltNeighbor(ctx, j, o, n)
+			}
 			if err == nil && saved == "" {
-				err = loseNeighbor(ctx, j, at, n)
+				err = loseNeighbor(ctx, j, at, n, why)
 			}
 			if err != nil {
 				return nil, err
@@ -42,11 +45,11 @@ func (e *Engine) resumed(ctx context.Context, j Job, at *session.State) ([]Other
 	return out, nil
 }
 
-// loseNeighbor records that a saved change is gone.
-func loseNeighbor(ctx context.Context, j Job, at *session.State, n session.Neighbor) error {
+// loseNeighbor records that a saved change is gone, and why.
+func loseNeighbor(ctx context.Context, j Job, at *session.State, n session.Neighbor, why string) error {
 	gone := session.Neighbor{Repository: n.Repository, Base: n.Base}
 	events := []*session.Event{
-		lostNote("The changes in " + n.Repository + " are gone: the session moved to another machine, or this one lost them."),
+		lostNote("The changes in " + n.Repository + " are gone: " + why),
 		session.NewEvent(session.TypeState, at.Turns, session.Update{Neighbors: []session.Neighbor{gone}}),
 	}
 	if err := j.Log.Append(ctx, events...); err != nil {
@@ -100,6 +103,7 @@ func (e *Engine) neighbors(ws place, j Job) (out []*checkpoints) {
 			since:     o.Commit,
 			secrets:   e.cfg.Secrets,
 			name:      o.Name,
+			id:        o.ID,
 			within:    workspace.Other{Name: o.Name}.Path(),
 		})
 	}
@@ -163,6 +167,7 @@ func (c *checkpoints) saveNeighbor(ctx context.Context, turn int, keep bool, sav
 	}
 	n := session.Neighbor{
 		Repository: c.name,
+		ID:         c.id,
 		Base:       c.published,
 		Commit:     commit.ID,
 		Tree:       commit.Tree,

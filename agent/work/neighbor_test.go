@@ -60,7 +60,7 @@ func newBeside(t *testing.T) *beside {
 	})}
 	b.j = Job{
 		Task:   session.Task{Session: "s1", Requester: "kim"},
-		Others: []Other{{Name: "team/lib", Ref: "main", Commit: base, Repo: repo, Write: true}},
+		Others: []Other{{Name: "team/lib", ID: "7", Ref: "main", Commit: base, Repo: repo, Write: true}},
 	}
 	b.saves = b.e.neighbors(place{Workspace: ws, others: []place{{rules: hidden}}}, b.j)[0]
 	return b
@@ -101,7 +101,7 @@ func TestNeighbor(t *testing.T) {
 		t.Fatalf("the change is %+v", got)
 	}
 	n := got.Neighbors[0]
-	if n.Repository != "team/lib" || n.Base != b.j.Others[0].Commit || len(n.Files) != 1 || n.Files[0].Path != "words.txt" {
+	if n.Repository != "team/lib" || n.ID != "7" || n.Base != b.j.Others[0].Commit || len(n.Files) != 1 || n.Files[0].Path != "words.txt" {
 		t.Errorf("the change is %+v", n)
 	}
 	var left []string
@@ -144,6 +144,16 @@ func TestNeighborIsMadeAnew(t *testing.T) {
 	if text, err := list[0].Repo.ReadFile(t.Context(), list[0].saved, "words.txt", 100); err != nil || string(text) != "Good night\n" {
 		t.Errorf("the file is %q, %v", text, err)
 	}
+	for id, now := range map[string]string{"7": "8", "": "8"} { // of the log, and of the repository of this name now
+		at := session.NewState()
+		n, log := n, &session.Memory{}
+		n.ID, at.Neighbors = id, []session.Neighbor{n}
+		there.j.Others[0].ID, there.j.Log = now, log
+		list, err := there.e.resumed(t.Context(), there.j, at)
+		if goes := id == ""; err != nil || (list[0].saved != "") != goes || (len(at.Neighbors[0].Files) > 0) != goes || list[0].Commit != n.Base {
+			t.Errorf("the change of %q in %q is %+v, %v", id, now, list, err)
+		}
+	}
 	there.j.Others[0].Write = false
 	if list, err = there.e.resumed(t.Context(), there.j, at); err != nil || list[0].saved != "" {
 		t.Errorf("without the right it is %+v, %v", list, err)
@@ -164,5 +174,33 @@ func TestNeighborIsMadeAnew(t *testing.T) {
 	}
 	if events, err := log.Events(t.Context(), 0); err != nil || len(events) != 2 || len(at.Neighbors[0].Files) > 0 {
 		t.Errorf("the loss is recorded as %+v, %v", events, err)
+	}
+}
+
+// TestPartIsHeld: the session of a part holds the change with which it begins, until it is published.
+func TestPartIsHeld(t *testing.T) {
+	b := newBeside(t)
+	b.run("echo Good night >words.txt")
+	n := b.save(true).Neighbors[0]
+	j := Job{Task: session.Task{Session: "s2", Base: n.Base}, Repo: b.j.Others[0].Repo}
+	for _, of := range []string{"", "s1"} {
+		at := session.NewState()
+		for _, ev := range []*session.Event{
+			session.NewEvent(session.TypeOpened, 0, session.Opened{Task: j.Task}),
+			session.NewEvent(session.TypeCheckpoint, 1, session.Checkpoint{Commit: n.Commit, Tree: n.Tree, Parent: n.Base, Files: n.Files, Parked: true, Of: of}),
+		} {
+			if err := at.Apply(*ev); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for range 2 {
+			if err := b.e.rebuild(t.Context(), j, at); err != nil {
+				t.Fatal(err)
+			}
+		}
+		commit, err := j.Repo.Resolve(t.Context(), privateRef("s2"))
+		if held := err == nil && commit == n.Commit; held != (of != "") {
+			t.Errorf("of %q: the ref is at %q, %v", of, commit, err)
+		}
 	}
 }

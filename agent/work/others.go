@@ -20,6 +20,7 @@ type Other struct {
 	Name, Ref string // "owner/name", and a branch, a tag or, for a detached HEAD, a commit id
 	Commit    string
 	Repo      *gitops.Mirror
+	ID        string // of the repository, whatever its name; "" if it has none
 	Write     bool
 	Why       string // reason why it is only read although the configuration wants to change it
 

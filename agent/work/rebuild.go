@@ -70,7 +70,11 @@ func (e *Engine) rebuild(ctx context.Context, j Job, at *session.State) error {
 			return errors.Join(ctx.Err(), e.restore(ctx, j, at))
 		}
 	}
-	return nil
+	if at.Newest == nil || at.Newest.Of == "" || at.Saved == at.Published {
+		return nil
+	}
+	saves := &checkpoints{job: j}                // the ref of the session that made it may go sooner
+	return saves.updatePrivateRef(ctx, at.Saved) //control:part-is-held
 }
 
 // restore is the repair step of rebuild. It checks every file of the commits, because a

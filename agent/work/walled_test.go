@@ -39,6 +39,32 @@ func TestOwnNetwork(t *testing.T) {
 	}
 }
 
+// A workspace is asked for a browser only where it may be used; without one the tool is not announced.
+func TestBrowserIsLookedFor(t *testing.T) {
+	off := policy.Tools{policy.BrowserTool: {Off: true}}
+	for _, c := range []struct {
+		engine, network string
+		tools           policy.Tools
+		shows, asked    bool
+	}{
+		{"docker", "none", nil, true, true},
+		{"docker", "none", off, true, false},
+		{"bwrap", "open", nil, false, false},
+		{"local", "none", nil, false, false},
+	} {
+		e := New(Config{Log: slog.New(slog.DiscardHandler)})
+		e.cfg.Rules.Workspace.Network, e.cfg.Rules.Tools = c.network, c.tools
+		asked := false
+		shows, program, err := e.browser(t.Context(), c.engine, func(context.Context) (string, error) {
+			asked = true
+			return "/usr/bin/chromium", nil
+		})
+		if err != nil || shows != c.shows || asked != c.asked || (program != "") != c.asked {
+			t.Errorf("%+v: %t, %t, %q, %v", c, shows, asked, program, err)
+		}
+	}
+}
+
 type wayOut struct {
 	policy.Workspace
 	key string

@@ -383,6 +383,20 @@ func (e *Engine) agent(
 	return agent.New(cfg)
 }
 
+// browser reports whether a workspace can show pages, and returns the program for that, as find
+// finds it; "" if there is none, or if the tool is off.
+func (e *Engine) browser(
+	ctx context.Context,
+	engine string,
+	find func(context.Context) (string, error),
+) (shows bool, program string, err error) {
+	rules := e.cfg.Rules
+	if shows = ownNetwork(engine, rules.Workspace.Network); shows && !rules.Tools[policy.BrowserTool].Off { //control:browser-off
+		program, err = find(ctx)
+	}
+	return shows, program, err
+}
+
 // need describes the agent of a session, without the project's tests and MCP servers.
 func (e *Engine) need(ctx context.Context, ws place, j Job, at *session.State) (Need, error) {
 	lacking, err := e.needsOf(ctx, ws, j.image)
@@ -402,14 +416,12 @@ func (e *Engine) need(ctx context.Context, ws place, j Job, at *session.State) (
 		return Need{}, err
 	}
 	var pages workspace.Pages
-	browser := ""
-	if ownNetwork(ws.Engine(), e.cfg.Rules.Workspace.Network) {
-		pages = ws
+	shows, browser, err := e.browser(ctx, ws.Engine(), ws.Chromium)
+	if err != nil {
+		return Need{}, err
 	}
-	if pages != nil && !e.cfg.Rules.Tools[policy.BrowserTool].Off {
-		if browser, err = ws.Chromium(ctx); err != nil {
-			return Need{}, err
-		}
+	if shows {
+		pages = ws
 	}
 	return Need{
 		Pages:        pages,

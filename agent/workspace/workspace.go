@@ -134,7 +134,8 @@ type Builder interface {
 type Build struct {
 	Image   string            // its name
 	Text    string            // the Dockerfile
-	Dir     string            // files to copy from
+	Files   string            // directory of the repository's files
+	Dir     string            // directory below Files, with slashes, to copy from
 	Target  string            // stage to build; "" means the last
 	Args    map[string]string // build arguments
 	Network bool              // unrestricted network

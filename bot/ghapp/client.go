@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -204,6 +205,9 @@ type Repository struct {
 	Fork          bool
 	Archived      bool
 }
+
+// Identity is the number of the repository, which it keeps when it is renamed or moved.
+func (r Repository) Identity() string { return strconv.FormatInt(r.ID, 10) }
 
 // Reach is the circle of those who can read a repository, the widest first.
 type Reach int

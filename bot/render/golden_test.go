@@ -241,11 +241,11 @@ func everything() map[string][]string {
 		"WhichMeant":       {WhichMeant([]session.Asked{sampleAsk}, nil), WhichMeant([]session.Asked{sampleAsk, sampleAsk}, asked)}, "WhichRequest": {WhichRequest("approve", asked), WhichRequest("approve", []session.Asked{{ID: "ab12cd", Severity: "critical"}})},
 		"WhyMergedAlone": {WhyMergedAlone("nobody approved it")}, "WhyMergedBy": {WhyMergedBy(WhyMergedUnknown)}, "WhyNoPull": {WhyNoPull("it is locked")}, "WhyNoPermission": {WhyNoPermission("pull_requests=write"), WhyNoPermission("issues=write; pull_requests=write"), WhyNoPermission("x")},
 		"WhyNoRight": {WhyNoRight("kim has left the team")}, "WhyOtherCommit": {WhyOtherCommit(sampleHead, strings.Repeat("d", 40))},
-		"Sign": {Sign(session.PhaseDone), Sign(session.PhaseFailed)}, "NoConfig": {NoConfig(errSample)},
+		"Skipped": {Skipped("kim")}, "Sign": {Sign(session.PhaseDone), Sign(session.PhaseFailed)}, "NoConfig": {NoConfig(errSample)},
 		"WhichModel": {WhichModel("m:7b", nil), WhichModel("m:7b", []string{"m:7b", "n"})}, "ModelNotAllowed": {ModelNotAllowed("x", "m:7b", []string{"m:7b", "n"})},
 		"OtherModel": {OtherModel("m:7b", "n")}, "SameModel": {SameModel("m:7b")}, "ModelIs": {ModelIs("n", true), ModelIs("n", false)}, "ClearedBy": {ClearedBy("kim")}, "Cleared": {Cleared(true, "agent/1-fix"), Cleared(false, "")},
 		"Config": {posted(Config(Layers{}, nil)), posted(Config(Layers{}, done)), posted(Config(Layers{Image: session.Image{Name: "golang:1.26", Why: "go.mod says 1.26", Notes: []string{"there is also package.json"}}}, nil))}, "WhyNoSigningKey": {WhyNoSigningKey("ssh")},
-		"Constants": {EditedIn, NoSession, NothingToStop, NoCheckpoint, NothingAsked, UnknownAuthor, CheckIsRunning, CheckMovedTitle, RepositoryGone, ForkMovesOn, NotSigned, WhyNotSigned, NoApprover, ReviewDependencies},
+		"Constants": {EditedIn, NoSession, NothingToStop, NothingToSkip, NoCheckpoint, NothingAsked, UnknownAuthor, CheckIsRunning, CheckMovedTitle, RepositoryGone, ForkMovesOn, NotSigned, WhyNotSigned, NoApprover, ReviewDependencies},
 	}
 }
 

@@ -69,9 +69,9 @@ func PartRefused(repository, why, session string, shown bool) string {
 
 // Reasons of [PartRefused].
 const (
-	PartUnreachable  = "my installation here does not reach that repository any more"
+	PartUnreachable  = "my installation here does not reach that repository any more, or not by this name"
 	PartUnserved     = "this server does not work for that repository"
-	PartOtherReaders = "it has a new name, or another visibility than this repository now"
+	PartOtherReaders = "it has another visibility than this repository now"
 )
 
 // PartNoIssue is the reason if GitHub refuses the issue.

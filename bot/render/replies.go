@@ -15,6 +15,7 @@ import (
 const (
 	NoSession       = "There is no session in this thread yet. Start one with `/agent` and your request."
 	NothingToStop   = "There is nothing to stop."
+	NothingToSkip   = "No step is running, so there is nothing to skip."
 	NoCheckpoint    = "This session has no commits yet, so there is nothing to undo, keep or rebase."
 	NoDraft         = "I have no pull request in this thread yet, so there is no draft to end."
 	NothingAsked    = "Nothing is waiting for approval in this thread."
@@ -38,6 +39,11 @@ func GitHubAway(why string) string {
 		why = "At the moment " + clean(why)
 	}
 	return "Noted. " + why + "; I ask again, and start by myself as soon as it does."
+}
+
+// Skipped says that an account ended the running step.
+func Skipped(by string) string {
+	return fmt.Sprintf("The running step is ended, as %s asked; the work goes on without it.", code(by))
 }
 
 // GivenUp says that a request cannot be carried out.

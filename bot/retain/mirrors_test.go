@@ -77,13 +77,16 @@ func TestMirrorsThatStay(t *testing.T) {
 		wrap  func(store.Sessions) store.Sessions
 		stays bool
 	}{
-		"nothing is known of it":             {stays: false},
-		"a session that nobody knows":        {refs: []string{gitops.SessionRefs + "s9"}, stays: true},
-		"a ref of others":                    {refs: []string{"refs/handrail/others"}, stays: true},
-		"one of two goes on":                 {refs: []string{gitops.SessionRefs + "s1", gitops.SessionRefs + "s2"}, rows: []store.Session{{ID: "s1", State: session.PhaseDone}, {ID: "s2", State: session.PhaseAwaitingApproval}}, stays: true},
-		"a session that saved nothing waits": {rows: []store.Session{{ID: "s1", Repo: "Octo/hello", State: session.PhaseAwaitingAnswer}}, stays: true},
-		"another repository's waits":         {rows: []store.Session{{ID: "s1", Repo: "octo/other", State: session.PhaseAwaitingAnswer}}, stays: false},
-		"the database is away":               {refs: []string{gitops.SessionRefs + "s1"}, wrap: func(s store.Sessions) store.Sessions { return awaySessions{s, away} }, stays: true},
+		"nothing is known of it":                                  {stays: false},
+		"a session that nobody knows":                             {refs: []string{gitops.SessionRefs + "s9"}, stays: true},
+		"a ref of others":                                         {refs: []string{"refs/handrail/others"}, stays: true},
+		"one of two goes on":                                      {refs: []string{gitops.SessionRefs + "s1", gitops.SessionRefs + "s2"}, rows: []store.Session{{ID: "s1", State: session.PhaseDone}, {ID: "s2", State: session.PhaseAwaitingApproval}}, stays: true},
+		"a session that saved nothing waits":                      {rows: []store.Session{{ID: "s1", Repo: "Octo/hello", State: session.PhaseAwaitingAnswer}}, stays: true},
+		"another repository's was stopped, with a part here":      {refs: []string{gitops.SessionRefs + "s1"}, rows: []store.Session{{ID: "s1", Repo: "octo/other", State: session.PhaseStopped}}, stays: true},
+		"another repository's is done, and its part goes on here": {refs: []string{gitops.SessionRefs + "s1"}, rows: []store.Session{{ID: "s1", Repo: "octo/other", State: session.PhaseDone}, {ID: "s2", Repo: "octo/hello", State: session.PhaseAwaitingApproval}}, stays: true},
+		"both are done":                                           {refs: []string{gitops.SessionRefs + "s1", gitops.SessionRefs + "s2"}, rows: []store.Session{{ID: "s1", Repo: "octo/other", State: session.PhaseDone}, {ID: "s2", Repo: "octo/hello", State: session.PhaseDone}}, stays: false},
+		"another repository's waits":                              {rows: []store.Session{{ID: "s1", Repo: "octo/other", State: session.PhaseAwaitingAnswer}}, stays: false},
+		"the database is away":                                    {refs: []string{gitops.SessionRefs + "s1"}, wrap: func(s store.Sessions) store.Sessions { return awaySessions{s, away} }, stays: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

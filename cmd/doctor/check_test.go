@@ -57,6 +57,8 @@ func TestRepositoryWarnings(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ file, want string }{
 		"nothing":              {"mode: code\ncommands: {allow: [\"go test *\"], deny: []}\n", ""},
+		"written by itself":    {"repositories: [acme/spec, {name: acme/lib, write: true}]\n", "line 1, column 27: repositories[1]: write counts only if the server's file allows it too, below policy"},
+		"only read":            {"repositories: [acme/spec]\n", ""},
 		"allowed by itself":    {"auto_approve_commands: true\n", "line 1, column 24: auto_approve_commands: counts only if the server's file allows it too"},
 		"not allowed":          {"auto_approve_commands: false\n", ""},
 		"opens the network":    {"workspace: {network: open}\n", "workspace.network: counts only"},

@@ -95,6 +95,9 @@ func repository(cfg policy.Config, doc *strict.Document, root string) strict.Fau
 	w.warnIf(cfg.AutoApproveCommands != nil && *cfg.AutoApproveCommands, "auto_approve_commands", both)
 	w.warnIf(cfg.AutoApproveSensitiveEdits != nil && *cfg.AutoApproveSensitiveEdits, "auto_approve_sensitive_edits", both)
 	w.warnIf(cfg.Workspace.Network != "" && cfg.Workspace.Network != "none", "workspace.network", both)
+	for i, r := range cfg.Repositories {
+		w.warnIf(r.Writes(), fmt.Sprintf("repositories.%d", i), "write "+both)
+	}
 	for i, dir := range cfg.Workspace.Paths {
 		w.warnIf(
 			root != "" && !isDir(filepath.Join(root, dir)),

@@ -159,17 +159,22 @@ func bodies(list []ghtest.Comment) (out []string) {
 }
 
 // TestRunWatch: the page of a local session shows it while it runs, and its buttons answer
-// a request and stop the run.
+// requests, and end a running command without the session.
 func TestRunWatch(t *testing.T) {
 	script, err := llmtest.ParseScript([]byte(`model: {name: m, tools: true, context: 32768}
 turns:
 - calls: [{name: run_terminal_command, arguments: {command: rm -rf build}}]
+- calls: [{name: run_terminal_command, arguments: {command: 'echo begun; exec sleep 600'}}]
+- when: {tool_result_contains: the user ended this call}
+  calls: [{name: run_terminal_command, arguments: {command: rm -rf rest}}]
 - {say: "Cleaned. [TASK_COMPLETE]", repeat: true}`))
 	must(t, err)
 	model := llmcheck.Serve(t, script)
 	repo := t.TempDir()
-	must(t, os.MkdirAll(filepath.Join(repo, "build"), 0o755))
-	must(t, os.WriteFile(filepath.Join(repo, "build", "out"), []byte("1\n"), 0o600))
+	for _, dir := range []string{"build", "rest"} {
+		must(t, os.MkdirAll(filepath.Join(repo, dir), 0o755))
+		must(t, os.WriteFile(filepath.Join(repo, dir, "out"), []byte("1\n"), 0o600))
+	}
 	for _, args := range [][]string{{"init", "-q", "-b", "main"}, {"add", "-A"}, {"-c", "user.name=T", "-c", "user.email=t@example.invalid", "commit", "-qm", "start"}} {
 		out, err := exec.CommandContext(t.Context(), "git", append([]string{"-C", repo}, args...)...).CombinedOutput()
 		if err != nil {
@@ -210,6 +215,12 @@ turns:
 	wait("no request on the page", func() bool { page = b.get("/approvals"); return ask.MatchString(page) })
 	m := ask.FindStringSubmatch(page)
 	b.do(http.MethodPost, m[1], url.Values{"do": {"approve " + m[2]}})
+	wait("the command goes on", func() bool {
+		b.do(http.MethodPost, m[1], url.Values{"do": {"skip"}})
+		page = b.get("/approvals")
+		return ask.MatchString(page) && strings.Contains(page, "rest")
+	})
+	b.do(http.MethodPost, m[1], url.Values{"do": {"approve " + ask.FindStringSubmatch(page)[2]}})
 	if got := <-code; got != 0 {
 		t.Errorf("exit code %d:\n%s", got, out)
 	}

@@ -23,8 +23,9 @@ type other struct {
 	policy.Repository
 	client *ghapp.Client
 	about  ghapp.Repository
-	writes bool   // the session may change it
-	why    string // reason why it may not, although the repository's file says so; "" if that does not
+	reach  ghapp.Reach // of the session's own repository, now
+	writes bool        // the session may change it
+	why    string      // reason why it may not, although the repository's file says so; "" if that does not
 }
 
 // no returns the message that another repository cannot be read.
@@ -81,7 +82,7 @@ func (r *serveRunner) others(
 		case err != nil:
 			return nil, err
 		}
-		at.Write, at.Why = o.writes, o.why
+		at.ID, at.Write, at.Why = o.about.Identity(), o.writes, o.why
 		out = append(out, at)
 	}
 	if inbox := w.Inbox; inbox != nil {
@@ -101,31 +102,17 @@ func (r *serveRunner) find(ctx context.Context, at live.Thread, want policy.Repo
 	o.Repository = want
 	owner, name, _ := strings.Cut(want.Name(), "/")
 	ref := thread.Ref{Owner: owner, Repo: name}
-	own, err := r.app.Installed(ctx, at.Ref)
-	if err != nil {
-		return o, err
-	}
-	theirs, err := r.app.Installed(ctx, ref)
-	if err != nil {
-		return o, err
-	}
-	if theirs == 0 || theirs != own { //control:other-repository-installed
-		return o, no(want, render.OtherNotInstalled)
-	}
-	if o.client, err = r.app.For(ctx, ref, theirs); err == nil {
-		o.about, err = o.client.Repo(ctx)
-	}
+	s, err := r.app.Sibling(ctx, at.Ref, ref)
 	switch {
-	case err != nil && ghapp.KindOf(err) == ghapp.Permanent: // there is no token for a former name
+	case errors.Is(err, ghapp.ErrNotFound):
 		r.log.WarnContext(ctx, "another repository cannot be read", "repository", want.Name(), "err", err)
 		return o, no(want, render.OtherNotInstalled)
 	case err != nil:
 		return o, err
-	case !strings.EqualFold(o.about.Name, want.Name()):
-		return o, no(want, render.OtherNotInstalled)
-	case o.about.Reach > at.Repo.Reach: //control:other-repository-downward
+	case s.Repo.Reach > s.Own.Reach: //control:other-repository-downward
 		return o, no(want, render.OtherLessPublic)
 	}
+	o.client, o.about, o.reach = s.Client, s.Repo, s.Own.Reach
 	return o, nil
 }
 
@@ -192,7 +179,7 @@ func (a *askers) readOnly(ctx context.Context, o other, logins []string) (string
 		return render.OtherPassed, nil
 	case o.about.Archived:
 		return render.OtherArchived, nil
-	case o.about.Reach != here.Repo.Reach: //control:neighbor-as-public
+	case o.about.Reach != o.reach: //control:neighbor-as-public
 		return render.OtherElsewhereRead, nil
 	case here.Pull != nil && here.Pull.Fork:
 		return render.OtherOfFork, nil

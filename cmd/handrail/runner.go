@@ -229,6 +229,7 @@ func (r *serveRunner) run(ctx context.Context, w bot.Work) (session.Outcome, err
 		Inbox:        w.Inbox,
 		Shown: work.Shown{
 			OnEvent: w.OnEvent, OnLive: r.pages.live(w.Task.Session), OnOutput: w.OnOutput, OnSetup: w.OnSetup,
+			OnCall: w.OnCall,
 		},
 		Shares:        w.Shares,
 		RulesAt:       rulesAt,

@@ -386,7 +386,7 @@ func (s *stage) assign(_ *testscript.TestScript, args []string) error {
 
 // schedules waits until handrail schedule list prints what matches a pattern.
 func (s *stage) schedules(ts *testscript.TestScript, args []string) error {
-	return untilThere(ts, args[0], func() (string, error) {
+	return s.untilThere(ts, args[0], func() (string, error) {
 		var out strings.Builder
 		if code := execute(context.Background(), []string{"schedule", "list", "--data", ts.MkAbs(".handrail")}, &console{in: strings.NewReader(""), out: &out, err: &out, raw: &out, width: 1000, version: "test"}); code != 0 {
 			return "", errors.New(out.String())

@@ -35,6 +35,7 @@ type stage struct {
 	gh     *ghcheck.Server
 	names  *names
 	args   []string // of serve
+	data   string   // directory of its records
 	env    []string // what serve finds there of GitHub
 	server *exec.Cmd
 	ended  chan error // how the server ended
@@ -189,6 +190,7 @@ func (s *stage) open(ts *testscript.TestScript, args []string) error {
 	if s.installation, err = s.gh.AddRepo("team", "app", ghtest.Source{Files: files}); err != nil {
 		return err
 	}
+	s.data = ts.MkAbs(".handrail")
 	app := s.gh.App()
 	if err := os.WriteFile(ts.MkAbs(".app.pem"), app.Key, 0o600); err != nil {
 		return err
@@ -238,8 +240,8 @@ func (s *stage) lastAnswers() error {
 	if s.server == nil || s.model == nil || s.test == nil || s.test.Failed() {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
+	ctx, stop := s.waiting()
+	defer stop()
 	return s.model.served(ctx)
 }
 
@@ -450,8 +452,8 @@ func (s *stage) until(ts *testscript.TestScript, args []string) error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), s.patience())
-	defer cancel()
+	ctx, stop := s.waiting()
+	defer stop()
 	var raw, text string
 	if err := s.gh.Wait(ctx, func(*ghtest.Server) bool {
 		now, err := s.raw(args[0])
@@ -462,7 +464,7 @@ func (s *stage) until(ts *testscript.TestScript, args []string) error {
 		return pattern.MatchString(text)
 	}); err != nil {
 		said, _ := os.ReadFile(ts.MkAbs("server.log"))
-		return fmt.Errorf("#%s does not come to show %q:\n%s\nThe server said:\n%s", args[0], args[1], text, said)
+		return fmt.Errorf("#%s does not come to show %q: %w\n%s\nThe server said:\n%s", args[0], args[1], context.Cause(ctx), text, said)
 	}
 	fmt.Fprint(ts.Stdout(), text)
 	return nil

@@ -47,6 +47,8 @@ type front struct {
 	server  *http.Server
 
 	stalled, release, served func(context.Context) error // of a model, see [llmtest.Server]
+	refused                  func() int
+	wrong                    func() error
 }
 
 func newFront(t *testing.T, ts *testscript.TestScript, h http.Handler) *front {
@@ -175,7 +177,7 @@ func (s *stage) remove(_ *testscript.TestScript, args []string) error {
 
 // ready waits until /readyz answers a line that matches.
 func (s *stage) ready(ts *testscript.TestScript, args []string) error {
-	return untilThere(ts, args[0], func() (string, error) {
+	return s.untilThere(ts, args[0], func() (string, error) {
 		resp, err := http.Get(s.url + "/readyz")
 		if err != nil {
 			return "", err
@@ -188,15 +190,17 @@ func (s *stage) ready(ts *testscript.TestScript, args []string) error {
 
 // logged waits until the server's log has a line that matches.
 func (s *stage) logged(ts *testscript.TestScript, args []string) error {
-	return untilThere(ts, args[0], func() (string, error) { return ts.ReadFile("server.log"), nil })
+	return s.untilThere(ts, args[0], func() (string, error) { return ts.ReadFile("server.log"), nil })
 }
 
-func untilThere(ts *testscript.TestScript, pattern string, read func() (string, error)) error {
+func (s *stage) untilThere(ts *testscript.TestScript, pattern string, read func() (string, error)) error {
 	re, err := regexp.Compile("(?m)" + pattern)
 	if err != nil {
 		return err
 	}
-	for end := time.Now().Add(patience); ; pause(20 * time.Millisecond) {
+	ctx, stop := s.waiting()
+	defer stop()
+	for ; ; pause(20 * time.Millisecond) {
 		text, err := read()
 		if err != nil {
 			return err
@@ -205,8 +209,8 @@ func untilThere(ts *testscript.TestScript, pattern string, read func() (string, 
 			fmt.Fprint(ts.Stdout(), text)
 			return nil
 		}
-		if time.Now().After(end) {
-			return fmt.Errorf("there is no %q in\n%s", pattern, text)
+		if ctx.Err() != nil {
+			return fmt.Errorf("there is no %q: %w\n%s", pattern, context.Cause(ctx), text)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"flag"
 	"maps"
 	"os"
 	"os/exec"
@@ -49,7 +50,9 @@ func TestMain(m *testing.M) {
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	p := scriptParams(t, nil)
-	if brief() {
+	if *stories != p.Dir {
+		p.Dir = *stories
+	} else if brief() {
 		for _, name := range core {
 			p.Files = append(p.Files, filepath.Join(p.Dir, name+".txtar"))
 		}
@@ -58,6 +61,8 @@ func TestScripts(t *testing.T) {
 	}
 	testscript.Run(t, p)
 }
+
+var stories = flag.String("stories", "../../testdata/script", "directory of the stories")
 
 // core are the stories that a plain `go test` tells: one of each part of the program.
 var core = []string{
@@ -117,6 +122,7 @@ func scriptModel(t *testing.T) func(*testscript.TestScript, bool, []string) {
 		at := newFront(t, ts, s.Handler())
 		if st, ok := ts.Value(stageKey{}).(*stage); ok {
 			st.model, at.stalled, at.release, at.served = at, s.WaitStalled, s.Release, s.WaitServed
+			at.refused, at.wrong = s.Refused, s.Err
 		}
 		ts.Setenv("OLLAMA_HOST", "http://"+at.addr)
 		ts.Setenv("HANDRAIL_MODEL", script.Model.Name)

@@ -146,6 +146,7 @@ func localCommands() command.Table {
 		{Name: "approve", Usage: "approve <id>", Args: command.TakesIDs, Grants: true},
 		{Name: "deny", Usage: "deny <id> [reason]", Args: command.TakesIDsAndReason},
 		{Name: "stop", Usage: "stop", Args: command.TakesText},
+		{Name: "skip", Usage: "skip", Args: command.TakesNothing},
 		{Name: command.Task, Usage: "text", Args: command.TakesText},
 		{Name: command.AskHelp, Usage: "help", Args: command.TakesNothing},
 	}
@@ -172,6 +173,8 @@ func (o *watched) command(ctx context.Context, order dashboard.Order) error {
 		switch c.Name {
 		case "stop":
 			o.stop()
+		case "skip":
+			o.session.Skip() // the call may have ended meanwhile
 		case "approve", "deny":
 			verdict := map[string]policy.ApprovalState{"approve": policy.Approved, "deny": policy.Denied}[c.Name]
 			for _, id := range c.IDs {

@@ -373,14 +373,13 @@ func (s *Session) Interject(ctx context.Context, w Wish) error {
 // endCall is the line that ends the running call of a tool.
 const endCall = "/skip"
 
-// skip ends the running call of a tool; the session goes on.
-func (s *Session) skip() error {
+// Skip ends the running call of a tool; the session goes on. It returns false if none is running.
+func (s *Session) Skip() bool {
 	end := s.call.Load()
-	if end == nil {
-		return door.Usage("no call of a tool is running; Ctrl-C ends the work")
+	if end != nil {
+		(*end)()
 	}
-	(*end)()
-	return nil
+	return end != nil
 }
 
 // listen begins to take lines, until the returned function is called.
@@ -392,7 +391,12 @@ func (s *Session) listen(ctx context.Context) (stop func()) {
 		s.term.Say("> %s", untrusted.EscapeLine(line))
 		do := s.typed
 		if line == endCall {
-			do = func(context.Context, string) error { return s.skip() }
+			do = func(context.Context, string) error {
+				if !s.Skip() {
+					return door.Usage("no call of a tool is running; Ctrl-C ends the work")
+				}
+				return nil
+			}
 		}
 		if err := do(ctx, line); err != nil {
 			s.term.Say("! %s", untrusted.EscapeLine(err.Error()))

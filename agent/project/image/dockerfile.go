@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/handrail-bot/handrail/agent/project"
 	"github.com/handrail-bot/handrail/policy/pattern"
@@ -44,42 +46,56 @@ func Recipe(ctx context.Context, files project.Files) (*project.Recipe, error) {
 
 var errEscape = errors.New("its directive \"escape\" is not supported")
 
+// unclear is the error of an instruction that a builder may read in another way than this package.
+func (i instruction) unclear() error {
+	return fmt.Errorf("line %d can be read in two ways, by its quotes, backslashes or spaces", i.line)
+}
+
 // readStages sets the images that a recipe begins with or copies from, and whether the
 // daemon itself fetches anything else.
 func readStages(r *project.Recipe) error {
 	stages := map[string]bool{"scratch": true}
 	known := map[string]string{}
-	from := 0
-	for _, line := range instructions(r.Text) {
-		words := strings.Fields(line)
+	from, stage := 0, "" // stage is that of the instruction; only later ones can copy from it
+	list, err := instructions(r.Text)
+	if err != nil {
+		return err
+	}
+	for _, i := range list {
+		words := strings.Fields(i.text)
 		for len(words) > 1 && strings.EqualFold(words[0], "ONBUILD") { // it runs in a stage that begins with this one
 			words = words[1:]
 		}
 		verb, rest := strings.ToUpper(words[0]), words[1:]
 		for len(rest) > 0 && strings.HasPrefix(rest[0], "--") {
+			if strings.ContainsAny(rest[0], quoting) && verb != "RUN" && verb != "HEALTHCHECK" { //control:recipe-flags
+				return i.unclear()
+			}
 			if name, ok := strings.CutPrefix(rest[0], "--from="); ok && !stages[strings.ToLower(name)] && !isNumber(name) {
 				r.Bases = append(r.Bases, name)
 			}
 			rest = rest[1:]
 		}
 		switch {
-		case verb == "ARG" && from == 0 && len(rest) > 0:
-			name, value, _ := strings.Cut(rest[0], "=")
-			if own, ok := r.Args[name]; ok {
-				value = own
+		case verb == "ARG" && from == 0:
+			if !setArguments(known, rest, r.Args) {
+				return i.unclear()
 			}
-			known[name] = strings.Trim(value, `"'`)
 		case verb == "FROM" && len(rest) > 0:
 			from++
-			name, err := expand(rest[0], known)
-			if err != nil {
+			stages[stage] = true
+			name := strings.Trim(rest[0], `"'`)
+			if strings.ContainsAny(name, quoting) {
+				return i.unclear()
+			}
+			if name, err = expand(name, known); err != nil {
 				return err
 			}
 			if !stages[strings.ToLower(name)] {
 				r.Bases = append(r.Bases, name)
 			}
-			if len(rest) == 3 {
-				stages[strings.ToLower(rest[2])] = true
+			if stage = ""; len(rest) == 3 {
+				stage = strings.ToLower(rest[2])
 			}
 		case verb == "ADD" && !plainPaths().MatchString(strings.Join(rest, " ")): // quotes, too, can hide an address
 			r.Fetches = true
@@ -88,21 +104,43 @@ func readStages(r *project.Recipe) error {
 	if from == 0 {
 		return errors.New("it has no FROM")
 	}
-	if escapes().MatchString(r.Text) {
-		return errEscape
-	}
 	return nil
 }
 
+// quoting are the characters that a builder takes out of words.
+const quoting = "\"'\\"
+
+// setArguments adds the arguments of an instruction to the known ones; own are those of the
+// build. It returns false if a builder may read them in another way.
+func setArguments(known map[string]string, words []string, own map[string]string) bool {
+	for _, word := range words {
+		name, value, _ := strings.Cut(word, "=")
+		for _, q := range []string{`"`, "'"} {
+			if len(value) > 1 && strings.HasPrefix(value, q) && strings.HasSuffix(value, q) {
+				value = value[1 : len(value)-1]
+				break
+			}
+		}
+		if strings.ContainsAny(name, quoting+"$") || strings.ContainsAny(value, quoting) { //control:recipe-arguments
+			return false
+		}
+		if given, ok := own[name]; ok {
+			value = given
+		}
+		known[name] = value
+	}
+	return true
+}
+
 var (
-	escapes    = pattern.Lazy(`(?im)^\s*#\s*escape\s*=\s*[^\s\\]`)
+	escapes    = pattern.Lazy(`(?i)^#\s*escape\s*=\s*[^\s\\]`)
 	plainPaths = pattern.Lazy(`^[\w./*?, +-]*$`)
 	variable   = pattern.Lazy(`\$(?:(\w+)|\{(\w+)(?::?-([^}]*))?\})`)
 )
 
 // expand replaces the variables in the name of an image.
 func expand(name string, known map[string]string) (out string, err error) {
-	out = variable().ReplaceAllStringFunc(strings.Trim(name, `"'`), func(text string) string {
+	out = variable().ReplaceAllStringFunc(name, func(text string) string {
 		m := variable().FindStringSubmatch(text)
 		return cmp.Or(known[m[1]+m[2]], m[3], "$")
 	})
@@ -112,28 +150,50 @@ func expand(name string, known map[string]string) (out string, err error) {
 	return out, err
 }
 
-// instructions returns the instructions of a Dockerfile, each in a line.
-func instructions(text string) (list []string) {
-	var line strings.Builder
+// instruction is an instruction of a Dockerfile, in one line, and the number of its first line.
+type instruction struct {
+	text string
+	line int
+}
+
+// instructions returns the instructions of a Dockerfile. Lines are joined as a builder joins
+// them: a blank before or behind the line break is kept, and none is added.
+func instructions(text string) (list []instruction, err error) {
+	var at instruction
+	n, more := 0, false
 	for part := range strings.Lines(strings.TrimPrefix(text, "\ufeff")) {
-		part = strings.TrimSpace(part)
-		if part == "" || strings.HasPrefix(part, "#") {
+		n++
+		part = strings.TrimRight(part, "\r\n")
+		bare := strings.TrimSpace(part)
+		if escapes().MatchString(bare) { //control:recipe-escape
+			return nil, errEscape
+		}
+		if bare == "" || strings.HasPrefix(bare, "#") {
 			continue
 		}
-		more := strings.HasSuffix(part, `\`)
-		line.WriteString(strings.TrimSuffix(part, `\`) + " ")
-		if more {
-			continue
+		if !more {
+			at = instruction{line: n}
+			part = strings.TrimLeft(part, " \t")
 		}
-		if s := strings.TrimSpace(line.String()); s != "" {
-			list = append(list, s)
+		part = strings.TrimRight(part, " \t")
+		if strings.ContainsFunc(part, unusual) || strings.HasSuffix(part, `\\`) { //control:recipe-lines
+			return nil, instruction{line: n}.unclear()
 		}
-		line.Reset()
+		part, more = strings.CutSuffix(part, `\`)
+		at.text += part
+		if !more {
+			list = append(list, at)
+		}
 	}
-	if s := strings.TrimSpace(line.String()); s != "" {
-		list = append(list, s)
+	if more {
+		list = append(list, at)
 	}
-	return list
+	return slices.DeleteFunc(list, func(i instruction) bool { return strings.TrimSpace(i.text) == "" }), nil
+}
+
+// unusual reports whether a builder may take a character for a space, or for none.
+func unusual(r rune) bool {
+	return r != ' ' && r != '\t' && (unicode.IsSpace(r) || unicode.IsControl(r))
 }
 
 func isNumber(text string) bool { return text != "" && strings.Trim(text, "0123456789") == "" }

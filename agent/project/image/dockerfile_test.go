@@ -41,6 +41,39 @@ func TestRecipe(t *testing.T) {
 			}
 		})
 	}
+	for name, text := range map[string]string{ // each has an image or an address that only a builder sees
+		"a backslash that is one":     "FROM debian\nRUN true \\\\\nFROM evil\n",
+		"another space behind":        "FROM debian\nRUN true \\\u00a0\nFROM evil\n",
+		"another space before":        "FROM debian\nRUN true\fx \\\nFROM evil\n",
+		"an escape behind a mark":     "\ufeff# escape=`\nFROM debian`\n.evil.example/x\n",
+		"an escape behind a space":    "\u00a0# escape=`\nFROM debian`\n.evil.example/x\n",
+		"a quoted flag":               "FROM debian\nCOPY --fr\"om\"=evil / /x\n",
+		"an escaped flag":             "FROM debian\nADD --fr\\om=evil / /x\n",
+		"an escaped flag for later":   "FROM debian\nONBUILD COPY --fr\\om=evil / /x\n",
+		"a quoted argument":           "ARG B=debian\nARG \"B\"=evil\nFROM $B\n",
+		"an argument by another":      "ARG B=debian\nARG N=B\nARG $N=evil\nFROM $B\n",
+		"an escaped argument":         "ARG B=debian\nARG \\B=evil\nFROM $B\n",
+		"a quote within the argument": "ARG B=debian\"'x\nFROM $B\n",
+		"a backslash in the name":     "FROM deb\\ian\n",
+	} {
+		if r, err := Recipe(t.Context(), repository(names+text)); err == nil || r != nil {
+			t.Errorf("%s: %+v, %v", name, r, err)
+		}
+	}
+	for text, bases := range map[string][]string{ // read as a builder reads it
+		"FROM debian\\\n.evil.example/x\n":                      {"debian.evil.example/x"},
+		"FROM debian\nFR\\\n# a comment\n\nOM evil\n":           {"debian", "evil"},
+		"FROM debian\nCOPY --fr\\\nom=evil / /x\n":              {"debian", "evil"},
+		"ARG B=debian\nARG X=1 B='evil'\nFROM $B\n":             {"evil"},
+		"FROM debian AS evil\nCOPY --from=evil / /x\n":          {"debian", "evil"},
+		"FROM debian\nRUN echo \\\n  FROM x \\\n":               {"debian"},
+		"FROM debian\r\nRUN --mount=type=tmpfs,target=\"/x\" y": {"debian"},
+	} {
+		r, err := Recipe(t.Context(), repository(names+text))
+		if err != nil || !slices.Equal(r.Bases, bases) {
+			t.Errorf("%q: %+v, %v", text, r, err)
+		}
+	}
 	for _, none := range []string{"-- a --\n", "-- .devcontainer.json --\n{\"image\": \"debian\", \"dockerFile\": \"Dockerfile\"}\n"} {
 		if r, err := Recipe(t.Context(), repository(none)); r != nil || err != nil {
 			t.Errorf("%q: %+v, %v", none, r, err)

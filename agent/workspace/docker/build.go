@@ -8,8 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/containerd/errdefs"
@@ -51,10 +51,15 @@ func (e *Engine) Build(ctx context.Context, b workspace.Build) error {
 	for name, value := range b.Args {
 		args[name] = &value
 	}
+	root, err := openFiles(b)
+	if err != nil {
+		return fmt.Errorf("%w: %w", workspace.ErrBuild, err)
+	}
+	defer func() { _ = root.Close() }()
 	files, in := io.Pipe()
 	packed := make(chan error, 1)
 	go func() {
-		err := pack(in, b)
+		err := pack(in, root, b.Text)
 		_ = in.CloseWithError(err)
 		packed <- err
 	}()
@@ -69,7 +74,7 @@ func (e *Engine) Build(ctx context.Context, b workspace.Build) error {
 		if bad != nil && !errors.Is(bad, err) {
 			err = errors.Join(err, bad)
 		}
-		if errdefs.IsInvalidArgument(err) || errors.Is(bad, fs.ErrNotExist) { // the Dockerfile, or its directory
+		if errdefs.IsInvalidArgument(err) { // the Dockerfile
 			return fmt.Errorf("%w: %w", workspace.ErrBuild, err)
 		}
 		return fmt.Errorf("build image: %w", err)
@@ -107,21 +112,26 @@ func (e *Engine) networkOf(ctx context.Context, b workspace.Build) (string, erro
 	return "container:" + list.Items[0].ID, nil
 }
 
-// pack writes the files of a build as an archive, and last the approved Dockerfile, which takes
-// the place of a file of its name.
-func pack(out io.Writer, b workspace.Build) error {
-	root, err := os.OpenRoot(b.Dir)
+// openFiles opens the directory of a build's files. A link does not lead out of the repository.
+func openFiles(b workspace.Build) (*os.Root, error) {
+	root, err := os.OpenRoot(b.Files)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer func() { _ = root.Close() }()
+	return root.OpenRoot(filepath.FromSlash(b.Dir)) //control:build-files-of-the-repository
+}
+
+// pack writes the files of a build as an archive, and last the approved Dockerfile, which takes
+// the place of a file of its name.
+func pack(out io.Writer, root *os.Root, text string) error {
 	w := tar.NewWriter(out)
 	if err := w.AddFS(root.FS()); err != nil {
 		return fmt.Errorf("pack the files of the build: %w", err)
 	}
-	err = w.WriteHeader(&tar.Header{Name: dockerfileInside, Mode: 0o644, Size: int64(len(b.Text))})
+	err := w.WriteHeader(&tar.Header{Name: dockerfileInside, Mode: 0o644, Size: int64(len(text))})
 	if err == nil {
-		_, err = io.WriteString(w, b.Text)
+		_, err = io.WriteString(w, text)
 	}
 	return errors.Join(err, w.Close())
 }

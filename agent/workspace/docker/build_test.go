@@ -1,6 +1,7 @@
 package docker_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -52,7 +53,8 @@ func TestBuild(t *testing.T) {
 	build := func(name, text string, b workspace.Build) (string, error) {
 		t.Helper()
 		b.Image = fmt.Sprintf("handrail-built:test-%d-%d-%s", os.Getpid(), time.Now().UnixNano(), name)
-		b.Text, b.Dir = "FROM "+image+"\n"+text, dir
+		b.Text, b.Files = "FROM "+image+"\n"+text, dir
+		b.Dir = cmp.Or(b.Dir, ".")
 		b.Tell = func(line string) { told = append(told, line) }
 		t.Cleanup(func() {
 			_, _ = docker.ImageRemove(context.WithoutCancel(t.Context()), b.Image, client.ImageRemoveOptions{Force: true}) // missing if it failed
@@ -90,12 +92,9 @@ func TestBuild(t *testing.T) {
 	if _, err = build("unreadable", "FETCH all\n", workspace.Build{}); !errors.Is(err, workspace.ErrBuild) || !strings.Contains(err.Error(), "FETCH") {
 		t.Errorf("an unknown instruction: %v", err)
 	}
-	files := dir
-	dir = filepath.Join(dir, "missing")
-	if _, err = build("without", "", workspace.Build{}); !errors.Is(err, workspace.ErrBuild) {
+	if _, err = build("without", "", workspace.Build{Dir: "missing"}); !errors.Is(err, workspace.ErrBuild) {
 		t.Errorf("without its directory: %v", err)
 	}
-	dir = files
 	if _, err = build("alone", "", workspace.Build{Beside: "nobody"}); err == nil {
 		t.Error("it was built in the network of a workspace that there is not")
 	}

@@ -42,6 +42,7 @@ var Help = map[string]string{
 	"deny":    "refuse one or more requests, with a reason; without an id the only one, with `all` each one",
 	"ok":      "approve work on this commit of a fork",
 	"stop":    "end the session; its branch stays",
+	"skip":    "end the running step alone, such as a command",
 	"status":  "show the status",
 	"resume":  "continue a waiting session",
 	"retry":   "try again after a failure",
