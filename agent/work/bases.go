@@ -73,12 +73,16 @@ func (e *Engine) RemoveUnused(unused time.Duration) error {
 const maxRules = 64
 
 // chart adds the most used definitions of a fresh workspace to facts. They are cached
-// by its visible content: commit, hiding rules, paths and layer. So sessions start
-// sooner, and a resumed session keeps its prompt.
-func (b *Bases) chart(ctx context.Context, facts *project.Facts, ws place, commit string) error {
-	key := contentKey(ws, commit)
+// by its visible content: commit, hiding rules, paths and layer. The chart of base, which
+// the session began from, serves its later commits. So sessions start sooner, and a resumed
+// session keeps its prompt.
+func (b *Bases) chart(ctx context.Context, facts *project.Facts, ws place, commit, base string) error {
+	key := contentKey(ws, commit) //control:chart-of-its-commit
 	b.mu.Lock()
-	known, ok := b.charts[key]
+	known, ok := b.charts[contentKey(ws, base)]
+	if !ok {
+		known, ok = b.charts[key]
+	}
 	b.mu.Unlock()
 	if ok {
 		facts.Charted = known

@@ -20,7 +20,7 @@ func TestChart(t *testing.T) {
 	hides := s.commit(files)
 	shows := s.commit(map[string]string{".agentignore": "\n"})
 	e := s.engine()
-	charted := func(commit string, foreign bool, write bool) string {
+	chartedFrom := func(commit, base string, foreign, write bool) string {
 		t.Helper()
 		j := s.job()
 		j.RulesAt, j.Task.Base, j.Foreign = commit, commit, foreign
@@ -40,11 +40,15 @@ func TestChart(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		facts, err := e.facts(t.Context(), ws, j, commit)
+		facts, err := e.facts(t.Context(), ws, j, commit, base)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return facts.Charted
+	}
+	charted := func(commit string, foreign, write bool) string {
+		t.Helper()
+		return chartedFrom(commit, commit, foreign, write)
 	}
 	if got := charted(hides, true, false); got != "" {
 		t.Errorf("a fork gets %q", got)
@@ -61,6 +65,17 @@ func TestChart(t *testing.T) {
 	}
 	if got := charted(shows, false, false); !strings.Contains(got, "hidden.go: Hidden ") || !strings.Contains(got, "shown.go: Shown ") {
 		t.Errorf("of another commit it is %q", got)
+	}
+	planted := s.commit(map[string]string{"shown.go": "package a\n\nfunc Planted() {}\n"})
+	if got := chartedFrom(planted, shows, false, false); !strings.Contains(got, "shown.go: Shown ") {
+		t.Errorf("a session that goes on has %q, not that of its first commit", got)
+	}
+	base := s.commit(map[string]string{"shown.go": "package a\n\nfunc Shown() {}\n"})
+	if got := chartedFrom(planted, base, false, false); got == "" || strings.Contains(got, "Shown") {
+		t.Errorf("of the later commit it is %q", got)
+	}
+	if got := charted(base, false, false); !strings.Contains(got, "shown.go: Shown ") {
+		t.Errorf("the base has that of a session: %q", got)
 	}
 	for i := range maxRules {
 		e.cfg.Bases.charts[fmt.Sprint(i)] = ""

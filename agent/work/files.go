@@ -226,8 +226,8 @@ func ReadConfig(ctx context.Context, repo *gitops.Mirror, commit string) (policy
 }
 
 // facts collects facts about the project at a commit, and about the machine of the
-// workspace.
-func (e *Engine) facts(ctx context.Context, ws place, j Job, commit string) (project.Facts, error) {
+// workspace. base is the commit that the work began from.
+func (e *Engine) facts(ctx context.Context, ws place, j Job, commit, base string) (project.Facts, error) {
 	var from project.Files = ws.Workspace
 	if j.Foreign && j.RulesAt != "" { //control:fork-facts
 		from = j.base(ws)
@@ -241,7 +241,7 @@ func (e *Engine) facts(ctx context.Context, ws place, j Job, commit string) (pro
 		from != project.Files(ws.Workspace) { // the file names of a fork are untrusted
 		return facts, err
 	}
-	return facts, e.cfg.Bases.chart(ctx, &facts, ws, commit)
+	return facts, e.cfg.Bases.chart(ctx, &facts, ws, commit, base)
 }
 
 // projectWords sets the project's part of the prompt: facts from the files in work, and

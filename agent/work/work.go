@@ -313,7 +313,7 @@ func (e *Engine) agent(
 	proving *proving,
 	hub *mcp.Hub,
 ) (*agent.Agent, error) {
-	facts, err := e.facts(ctx, ws, j, at.Saved)
+	facts, err := e.facts(ctx, ws, j, at.Saved, at.BaseNow())
 	if err != nil {
 		return nil, err
 	}

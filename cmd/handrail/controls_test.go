@@ -140,6 +140,7 @@ var controls = slices.Concat(controlsOfAgent, controlsOfBot, controlsOfReview, c
 	{"hidden-diff", "value false", "./cmd/handrail", "TestScripts/serve_hidden_diff"},
 	{"hidden-hunk", "value false, nil", "./cmd/handrail", "TestScripts/serve_hidden_diff"},
 	{"hidden-thread", "false", "./cmd/handrail", "TestScripts/serve_hidden_diff"},
+	{"chart-of-its-commit", "value contentKey(ws, base)", "./agent/work", "TestChart"},
 	{"chart-of-what-is-shown", `value fmt.Sprintf("%q", ws.shows.Paths)`, "./agent/work", "TestChart"},
 	{"fork-facts", "false", "./cmd/handrail", "TestScripts/serve_fork_rules"},
 	{"fork-ignore", "false", "./cmd/handrail", "TestScripts/serve_fork_rules"},
