@@ -2,8 +2,8 @@
 // single machine.
 //
 // One connection writes and others read. A commit reaches the disk before it is
-// acknowledged. Another connection moves committed pages from the write-ahead log into the
-// file. Other processes may open the same file; they wait up to five seconds for each other.
+// acknowledged. Other processes may open the same file; they wait up to five seconds for
+// each other.
 package sqlite
 
 import (
@@ -58,19 +58,12 @@ func open(ctx context.Context, c Config) (*sqlstore.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	moves, err := startMover(ctx, c)
-	if err != nil {
-		return nil, errors.Join(err, read.Close(), write.Close())
-	}
 	engine := sqlstore.Engine{
-		Read: read,
-		Begin: func(ctx context.Context) (sqlstore.Tx, error) {
-			tx, err := write.BeginTx(ctx, nil)
-			return counted{tx, moves}, err
-		},
+		Read:  read,
+		Begin: func(ctx context.Context) (sqlstore.Tx, error) { return write.BeginTx(ctx, nil) },
 		Field: "json_extract(CAST(doc AS TEXT), '$.%s')",
 		Full:  full,
-		Close: func() error { return errors.Join(moves.close(), read.Close(), write.Close()) },
+		Close: func() error { return errors.Join(read.Close(), write.Close()) },
 		Lane:  make(chan struct{}, 1),
 	}
 	err = sqlstore.Prepare(ctx, &engine,
@@ -84,8 +77,8 @@ func open(ctx context.Context, c Config) (*sqlstore.Store, error) {
 
 // own returns the queue driver's form of a transaction.
 func own(tx sqlstore.Tx) (*sql.Tx, bool) {
-	t, ok := tx.(counted)
-	return t.Tx, ok
+	t, ok := tx.(*sql.Tx)
+	return t, ok
 }
 
 // create makes the file, readable by its owner only.
@@ -103,47 +96,36 @@ func create(path string) error {
 	return f.Close()
 }
 
-// maxLog is the number of pages in the write-ahead log at which a write moves them into the
-// file itself. It bounds the log of a server that is never idle: 32 MiB.
-const maxLog = 8192
-
 // connect opens the single writing connection and the reading ones.
 func connect(c Config) (write, read *sql.DB, err error) {
-	write, err = c.connection(1, url.Values{
-		"_txlock": {"immediate"}, "_pragma": {"wal_autocheckpoint(" + strconv.Itoa(maxLog) + ")"},
-	})
-	if err != nil {
-		return nil, nil, err
-	}
-	read, err = c.connection(4, url.Values{"_pragma": {"query_only(1)"}})
-	if err != nil {
-		return nil, nil, errors.Join(err, write.Close())
-	}
-	return write, read, nil
-}
-
-// connection returns up to most connections to the file, with more options.
-func (c Config) connection(most int, more url.Values) (*sql.DB, error) {
 	path, err := filepath.Abs(c.Path)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	options := url.Values{"_pragma": {"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)"}}
 	if c.MaxPages > 0 {
 		options.Add("_pragma", "max_page_count("+strconv.Itoa(c.MaxPages)+")")
 	}
-	u := url.URL{
-		Scheme:   "file",
-		OmitHost: true,
-		Path:     filepath.ToSlash(path),
-		RawQuery: options.Encode() + "&" + more.Encode(),
+	name := func(more url.Values) string {
+		u := url.URL{
+			Scheme:   "file",
+			OmitHost: true,
+			Path:     filepath.ToSlash(path),
+			RawQuery: options.Encode() + "&" + more.Encode(),
+		}
+		return u.String()
 	}
-	db, err := sql.Open("sqlite", u.String())
+	write, err = sql.Open("sqlite", name(url.Values{"_txlock": {"immediate"}}))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	db.SetMaxOpenConns(most)
-	return db, nil
+	write.SetMaxOpenConns(1)
+	read, err = sql.Open("sqlite", name(url.Values{"_pragma": {"query_only(1)"}}))
+	if err != nil {
+		return nil, nil, errors.Join(err, write.Close())
+	}
+	read.SetMaxOpenConns(4)
+	return write, read, nil
 }
 
 // full reports whether err means that the disk is full. SQLite reports an I/O error if
