@@ -287,6 +287,45 @@ func (v View) closestFile(text, lang string) string {
 	return ""
 }
 
+// minPartLine is the minimum length in bytes of the line by which the file of a part is known.
+const minPartLine = 8
+
+// partOf returns the file in view that a block without a path is a part of, or "": its first
+// line, such as that of a function, is a line of this file alone.
+func (v View) partOf(body []string, lang string) string {
+	begin := strings.TrimSpace(body[0])
+	found := ""
+	for _, f := range v {
+		if len(begin) < minPartLine || !fits(f.Path, lang) || !hasLine(f.Text, begin) {
+			continue
+		}
+		if found != "" {
+			return ""
+		}
+		found = f.Path
+	}
+	return found
+}
+
+// areParts reports whether two blocks are different parts of a file: neither has its first line,
+// and both begin otherwise.
+func (v View) areParts(name, one, other string) bool {
+	f, ok := v.file(name)
+	begin := strings.TrimSpace(firstLine(strings.TrimSpace(f.Text)))
+	return ok && begin != "" && !hasLine(one, begin) && !hasLine(other, begin) &&
+		firstLine(strings.TrimSpace(one)) != firstLine(strings.TrimSpace(other))
+}
+
+// hasLine reports whether a text has a line, whatever its indentation.
+func hasLine(text, line string) bool {
+	for l := range strings.Lines(text) {
+		if strings.TrimSpace(l) == line {
+			return true
+		}
+	}
+	return false
+}
+
 // sharedLines returns the share of the lines of old that are also in text.
 func sharedLines(old, text string) float64 {
 	have := map[string]bool{}

@@ -241,7 +241,7 @@ func (r *reader) whole(b block, body []string, name, lang string) {
 	}
 	text := strings.Join(body, "\n") + "\n"
 	if name == "" && !r.announcesExample() {
-		name = r.view.closestFile(text, lang)
+		name = first(r.view.closestFile(text, lang), r.view.partOf(body, lang))
 	}
 	switch {
 	case r.announcesExample() && name == "":
@@ -258,7 +258,8 @@ func (r *reader) whole(b block, body []string, name, lang string) {
 	r.words = append(append(r.words, body...), "```")
 }
 
-// edit adds a change of a file. It replaces an earlier whole version of the same file.
+// edit adds a change of a file. It replaces an earlier whole version of the same file. Different
+// parts of a file are one change.
 func (r *reader) edit(a Act) {
 	if a.Path == "" {
 		r.doubts = append(r.doubts, "an edit without the path of its file was not taken")
@@ -267,7 +268,16 @@ func (r *reader) edit(a Act) {
 	a.Path = r.resolvePath(a.Path)
 	if a.Kind == Whole {
 		before := len(r.acts)
-		r.acts = slices.DeleteFunc(r.acts, func(old Act) bool { return old.Kind == Whole && old.Path == a.Path })
+		r.acts = slices.DeleteFunc(r.acts, func(old Act) bool {
+			if old.Kind != Whole || old.Path != a.Path {
+				return false
+			}
+			if r.view.areParts(a.Path, old.Text, a.Text) {
+				a.Text = old.Text + "\n" + a.Text
+				before--
+			}
+			return true
+		})
 		if len(r.acts) < before {
 			r.doubts = append(r.doubts, fmt.Sprintf("there were two versions of %s; the last one was taken", a.Path))
 		}
