@@ -147,7 +147,8 @@ func TestNeighborIsMadeAnew(t *testing.T) {
 	for id, now := range map[string]string{"7": "8", "": "8"} { // of the log, and of the repository of this name now
 		at := session.NewState()
 		n, log := n, &session.Memory{}
-		n.ID, at.Neighbors = id, []session.Neighbor{n}
+		n.ID = id
+		at.Neighbors = []session.Neighbor{n}
 		there.j.Others[0].ID, there.j.Log = now, log
 		list, err := there.e.resumed(t.Context(), there.j, at)
 		if goes := id == ""; err != nil || (list[0].saved != "") != goes || (len(at.Neighbors[0].Files) > 0) != goes || list[0].Commit != n.Base {

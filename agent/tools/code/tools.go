@@ -330,12 +330,20 @@ func (n navigator) nothingFound(ctx context.Context, q workspace.CodeQuery, a wo
 	if name == "" {
 		return text
 	}
-	pattern, head := `\b`+regexp.QuoteMeta(name)+`\b`, "A search for the word gives"
-	if q.Ask == workspace.AskTypes {
-		const derive = `\b(?:class|interface|struct|record|enum|trait|object|type|impl|extends|implements)\b.*`
-		pattern, head = derive+pattern, "Lines that define it or derive from it"
+	word, head := `\b`+regexp.QuoteMeta(name)+`\b`, "A search for the word gives"
+	find := func(pattern string) (workspace.Matches, error) {
+		return n.Search.Search(ctx, workspace.Query{Pattern: pattern, Regex: true, Max: maxSearched})
 	}
-	m, err := n.Search.Search(ctx, workspace.Query{Pattern: pattern, Regex: true, Max: maxSearched})
+	var m workspace.Matches
+	var err error
+	if q.Ask == workspace.AskTypes {
+		m, err = find(`\b(?:class|interface|struct|record|enum|trait|object|type|impl|extends|implements)\b.*` + word)
+	}
+	if len(m.Files) > 0 {
+		head = "Lines that define it or derive from it"
+	} else if err == nil {
+		m, err = find(word)
+	}
 	if err != nil || len(m.Files) == 0 {
 		return text + fmt.Sprintf("\nNo file has the word %s.", name)
 	}
