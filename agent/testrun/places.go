@@ -34,8 +34,9 @@ func Places(output string) (out []Place) {
 // IsTest reports whether a path is that of a test, by the usual names: a part of its file name or
 // one of its directories is test, tests, spec, or specs.
 func IsTest(name string) bool {
-	words := strings.FieldsFunc(strings.ToLower(path.Base(name)), func(c rune) bool { return c == '_' || c == '.' || c == '-' })
-	if strings.HasSuffix(strings.TrimSuffix(path.Base(name), path.Ext(name)), "Test") {
+	base := path.Base(name)
+	words := strings.FieldsFunc(strings.ToLower(base), func(c rune) bool { return strings.ContainsRune("_.-", c) })
+	if strings.HasSuffix(strings.TrimSuffix(base, path.Ext(base)), "Test") {
 		return true
 	}
 	for dir := range strings.SplitSeq(strings.ToLower(path.Dir(name)), "/") {

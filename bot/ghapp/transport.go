@@ -214,7 +214,7 @@ func (t retryReads) RoundTrip(r *http.Request) (resp *http.Response, err error) 
 		return t.next.RoundTrip(r)
 	}
 	err = repeat(r.Context(), t.backoff, func(last bool) (again bool, err error) {
-		if resp, err = t.next.RoundTrip(r); err != nil {
+		if resp, err = t.next.RoundTrip(r); err != nil { //nolint:bodyclose // the caller closes it
 			return worthRepeating(err), err
 		}
 		if again = resp.StatusCode >= http.StatusInternalServerError; again && !last {

@@ -79,7 +79,7 @@ func (s *stage) records(ctx context.Context) (now string, idle bool) {
 	if err != nil {
 		return "", false
 	}
-	defer db.Close()
+	defer func() { _ = db.Close() }()
 	var open int
 	err = db.QueryRowContext(ctx, `SELECT
 		(SELECT COUNT(*) FROM leases WHERE owner <> '' OR wanted <> 0) +

@@ -350,12 +350,12 @@ func (s *servers) everywhere(ctx context.Context, q workspace.CodeQuery) (worksp
 	asked := map[*server]bool{}
 	x.out.Why = "no file that has this name has a language server here"
 	for _, f := range matches.Files {
-		v, why := s.kindFor(f.Path)
+		v, _ := s.kindFor(f.Path)
 		if v == nil || asked[v] {
 			continue
 		}
 		asked[v] = true
-		why = s.start(ctx, v)
+		why := s.start(ctx, v)
 		if x.v, x.client = v, v.client.Load(); why != "" || x.client == nil {
 			x.out.Why = why
 			continue
