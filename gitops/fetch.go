@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/format/pktline"
 	"github.com/go-git/go-git/v5/plumbing/object"
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp/capability"
@@ -246,12 +247,25 @@ func (m *Mirror) download(ctx context.Context, s *wire.Service, want fetchGoal) 
 		if cause := context.Cause(ctx); cause != nil {
 			return n, fmt.Errorf("download: %w", cause)
 		}
-		return n, fmt.Errorf("download: %w", wire.Unreadable(err))
+		if err = wire.Unreadable(err); len(want.refs) > 0 {
+			err = lagging(err)
+		}
+		return n, fmt.Errorf("download: %w", err)
 	}
 	if need, err = m.missing(ctx, want); err == nil && len(need) > 0 { //control:refs-of-what-came
 		err = fmt.Errorf("download: %w: its answer lacks %d of the commits that were asked for", ErrUnavailable, len(need))
 	}
 	return n, err
+}
+
+// lagging returns the error of a download of what the remote has just listed. If the remote denies
+// that it has this, one of its replicas lags behind another, and a later attempt can succeed.
+func lagging(err error) error {
+	var said *pktline.ErrorLine
+	if errors.As(err, &said) && strings.Contains(said.Text, "not our ref") {
+		return fmt.Errorf("%w: it lists a ref that it does not have yet: %w", ErrUnavailable, err)
+	}
+	return err
 }
 
 // missing returns the objects of want that the mirror lacks. It repeats the search on a

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"github.com/go-git/go-git/v5/plumbing/format/pktline"
 )
 
 // answers is a network that gives a pack of its own in place of the contents that are
@@ -103,4 +105,17 @@ func (f *fetched) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	body := "0008NAK\n" + fmt.Sprintf("%04x\x01%s", len(f.pack)+5, f.pack) + "0000"
 	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(body)), Request: r}, nil
+}
+
+// TestLagging: only the denial of what was just listed is worth another attempt.
+func TestLagging(t *testing.T) {
+	denied := &pktline.ErrorLine{Text: "upload-pack: not our ref 0123456789012345678901234567890123456789"}
+	if err := lagging(fmt.Errorf("download: %w", denied)); !errors.Is(err, ErrUnavailable) || !errors.As(err, &denied) {
+		t.Errorf("denied: %v", err)
+	}
+	for _, err := range []error{nil, io.ErrUnexpectedEOF, &pktline.ErrorLine{Text: "access denied"}} {
+		if got := lagging(err); got != err { //nolint:errorlint // the same value is asked for
+			t.Errorf("%v became %v", err, got)
+		}
+	}
 }

@@ -76,7 +76,7 @@ func (m *Mirror) tip(ctx context.Context, ref string) (string, error) {
 	}
 	return h.String(), askAgain(ctx, func() error {
 		_, err := m.download(ctx, s, fetchGoal{ids: []plumbing.Hash{h}, whole: true})
-		return err
+		return lagging(err)
 	})
 }
 

@@ -28,7 +28,7 @@ func TestSibling(t *testing.T) {
 	if s, err = w.app.Sibling(t.Context(), w.issue, lib); err != nil || s.Repo.Reach >= s.Own.Reach {
 		t.Errorf("this one is private now: %+v, %v", s, err)
 	}
-	must(t, w.gh.Rename("acme/lib", "acme/words"))
+	must(t, w.gh.Rename("acme/lib", "words"))
 	for _, ref := range []thread.Ref{{Owner: "other", Repo: "lib"}, {Owner: "acme", Repo: "nothing"}, lib} {
 		if s, err := w.app.Sibling(t.Context(), w.issue, ref); !errors.Is(err, ghapp.ErrNotFound) || s.Client != nil {
 			t.Errorf("%s: %+v, %v", ref.Repository(), s, err)
