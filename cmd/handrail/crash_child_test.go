@@ -76,7 +76,7 @@ func (c childConfig) serve(ctx context.Context) error {
 		Model:  config.Model{Name: "m", Ollama: c.Model},
 	}, serverOptions{
 		unlimited: true, spacing: -1, settle: 100 * time.Millisecond, every: 200 * time.Millisecond, ttl: c.TTL, again: 30 * time.Millisecond,
-		sweep: 100 * time.Millisecond, missed: 500 * time.Millisecond,
+		sweep: 250 * time.Millisecond, missed: 1500 * time.Millisecond, // most searches find nothing
 		transport: killTransport{k, http.DefaultTransport}, wrap: k.wrap,
 	})
 	if err != nil {

@@ -132,11 +132,13 @@ func githubVerbs(t *testing.T) map[string]func(*testscript.TestScript, bool, []s
 // storyServe is `handrail serve` without the pauses that are there for the
 // real GitHub. A lease of less than a few seconds is lost on a busy machine, and
 // the session then goes on in a new workspace. Work that begins to end when the server does
-// is waited for, for nearly as long as the server has.
+// is waited for, for nearly as long as the server has. Searches that find nothing in most
+// stories are rare: in a server that waits they are all of its work.
 func storyServe() int {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
-	opt := serverOptions{unlimited: true, spacing: -1, again: 50 * time.Millisecond, settle: 100 * time.Millisecond, every: 50 * time.Millisecond, ttl: 5 * time.Second, grace: 20 * time.Second, sweep: 100 * time.Millisecond, missed: 500 * time.Millisecond, watch: 600 * time.Millisecond}
+	opt := serverOptions{unlimited: true, spacing: -1, again: 50 * time.Millisecond, settle: 100 * time.Millisecond, every: 50 * time.Millisecond, ttl: 5 * time.Second, grace: 20 * time.Second}
+	opt.sweep, opt.missed, opt.watch = 500*time.Millisecond, 1500*time.Millisecond, 2400*time.Millisecond
 	if k := late(); k != nil {
 		opt.wrap, opt.transport = k.wrap, killTransport{k, http.DefaultTransport}
 	}
