@@ -29,7 +29,7 @@ func (a *App) Sibling(ctx context.Context, own, other thread.Ref) (s Sibling, er
 		return s, err
 	}
 	none := fmt.Errorf("find %s beside %s: %w", other.Repository(), own.Repository(), ErrNotFound)
-	if theirs == 0 || theirs != mine { //control:sibling-installed
+	if theirs == 0 || theirs != mine {
 		return s, none
 	}
 	if a.IsApp() {
@@ -50,7 +50,7 @@ func (a *App) Sibling(ctx context.Context, own, other thread.Ref) (s Sibling, er
 		return Sibling{}, fmt.Errorf("%w: %w", none, err)
 	case err != nil:
 		return Sibling{}, err
-	case !strings.EqualFold(s.Repo.Name, other.Repository()): //control:sibling-name
+	case !strings.EqualFold(s.Repo.Name, other.Repository()):
 		return Sibling{}, none
 	}
 	return s, nil
