@@ -210,7 +210,7 @@ var controls = slices.Concat(controlsOfAgent, controlsOfBot, controlsOfReview, c
 	{"neighbor-of-the-server", "false", "./cmd/handrail", "TestScripts/serve_two_repositories_refused"},
 	{"neighbor-as-public", "false", "./cmd/handrail", "TestScripts/serve_two_repositories_refused"},
 	{"neighbor-goes-on-there", "false", "./cmd/handrail", "TestScripts/serve_two_repositories_write"},
-	{"neighbor-of-the-requester", "value !renamed", "./cmd/handrail", "TestScripts/serve_two_repositories_refused"},
+	{"neighbor-of-the-requester", "value (policy.MayPush(actor) || true) && !renamed", "./cmd/handrail", "TestScripts/serve_two_repositories_refused"},
 	{"neighbor-of-the-changed", "true", "./agent/work", "TestNeighborIsMadeAnew"},
 	{"part-is-held", "value map[bool]error{saves == nil: nil}[true]", "./agent/work", "TestPartIsHeld"},
 	{"neighbor-of-a-mode", "false", "./agent/work", "TestNeighbor$"},
