@@ -94,6 +94,16 @@ func (c *checkpoints) Save(ctx context.Context, turn int, keep bool) (agent.Save
 	return saved, err
 }
 
+// learn adds names to the known ones, and returns those that were not known.
+func learn(known *[]string, names []string) (news []string) {
+	for _, name := range names {
+		if !slices.Contains(*known, name) {
+			news, *known = append(news, name), append(*known, name)
+		}
+	}
+	return news
+}
+
 func (c *checkpoints) saveOwn(ctx context.Context, turn int, keep bool) (agent.Saved, error) {
 	found, err := c.ws.Changes(ctx)
 	if err != nil {
@@ -131,21 +141,9 @@ func (c *checkpoints) saveOwn(ctx context.Context, turn int, keep bool) (agent.S
 		Tree:    commit.Tree,
 		Changed: c.tree != commit.Tree,
 	}
-	for _, dir := range commit.Submodules {
-		if !slices.Contains(c.foreign, dir) {
-			saved.Foreign, c.foreign = append(saved.Foreign, dir), append(c.foreign, dir)
-		}
-	}
-	for _, name := range commit.LFS {
-		if !slices.Contains(c.pointers, name) {
-			saved.LFS, c.pointers = append(saved.LFS, name), append(c.pointers, name)
-		}
-	}
-	for _, name := range commit.Unfiltered {
-		if !slices.Contains(c.unfiltered, name) {
-			saved.Unfiltered, c.unfiltered = append(saved.Unfiltered, name), append(c.unfiltered, name)
-		}
-	}
+	saved.Foreign = learn(&c.foreign, commit.Submodules)
+	saved.LFS = learn(&c.pointers, commit.LFS)
+	saved.Unfiltered = learn(&c.unfiltered, commit.Unfiltered)
 	if c.tree == "" { // first save: compare with the base of the workspace
 		saved.Changed = !commit.Empty
 	}

@@ -318,6 +318,7 @@ var controlsOfAgent = []control{
 	{"null-is-no-list", "false", "./agent/lsp", "TestOddAnswers"},
 	{"server-requests-are-bounded", "value make(chan struct{}, 1<<20)", "./agent/lsp", "TestManyRequests"},
 	{"elsewhere-is-told", "false", "./agent/workspace/host", "TestLyingServers"},
+	{"waited-for-once", "true", "./agent/workspace/host", "TestEndlessWork"},
 	{"told-while-starting", "false", "./agent/workspace/host", "TestToldWhileStarting"},
 	{"lists-in-order", "false", "./agent/lsp", "TestListsInOrder"},
 	{"server-idles", "false", "./agent/workspace/host", "TestServerIdles"},

@@ -33,11 +33,7 @@ func Spoken(text string, view View) (Act, bool) {
 			end = len(f.Text)
 		}
 		line := f.Text[begin:end]
-		found = append(found, Act{
-			Kind: Blocks,
-			Path: f.Path,
-			Text: "<<<<<<< SEARCH\n" + line + "\n=======\n" + strings.Replace(line, old, put, 1) + "\n>>>>>>> REPLACE\n",
-		})
+		found = append(found, f.replace(line, old, put))
 	}
 	if len(found) == 0 && len(spans) > 0 {
 		return view.likeLine(spans)
@@ -46,6 +42,15 @@ func Spoken(text string, view View) (Act, bool) {
 		return Act{}, false
 	}
 	return found[0], true
+}
+
+// replace returns the edit that puts a text in the place of another one of a line.
+func (f File) replace(line, old, put string) Act {
+	return Act{
+		Kind: Blocks,
+		Path: f.Path,
+		Text: "<<<<<<< SEARCH\n" + line + "\n=======\n" + strings.Replace(line, old, put, 1) + "\n>>>>>>> REPLACE\n",
+	}
 }
 
 // minLine is the minimum length in bytes of a line that is replaced by a similar one.
@@ -72,11 +77,7 @@ func (v View) likeLine(spans [][]string) (Act, bool) {
 			if put == "" || len(code) < minLine || !alike(code, put) {
 				continue
 			}
-			found = append(found, Act{
-				Kind: Blocks,
-				Path: f.Path,
-				Text: "<<<<<<< SEARCH\n" + line + "\n=======\n" + strings.Replace(line, code, put, 1) + "\n>>>>>>> REPLACE\n",
-			})
+			found = append(found, f.replace(line, code, put))
 		}
 	}
 	if len(found) != 1 {

@@ -40,13 +40,19 @@ func Is(name, before, text string) bool {
 		was := named(old, d.name)
 		return was != nil && was.depth > 0 && d.depth == 0
 	})
-	missing := func(line string) bool { return !strings.Contains(text, line) }
-	outside := outsideOf(before, old)
-	if moved || lost == 0 { // all of the definitions, and nothing of the rest, is a fragment, too
-		return moved || len(outside) > 0 && !slices.ContainsFunc(outside, func(line string) bool { return !missing(line) })
+	outside, kept := outsideOf(before, old), 0
+	for _, line := range outside {
+		if strings.Contains(text, line) {
+			kept++
+		}
 	}
-	if len(outside) > 0 {
-		return slices.ContainsFunc(outside, missing)
+	switch {
+	case moved:
+		return true
+	case lost == 0: // all of the definitions, and nothing of the rest, is a fragment, too
+		return len(outside) > 0 && kept == 0
+	case len(outside) > 0:
+		return kept < len(outside)
 	}
 	return lines(text)*5 < lines(before)*3
 }

@@ -73,7 +73,7 @@ func TestPut(t *testing.T) {
 		{"a.go", golang, "func Add(a, b int) int {\n\treturn a + b\n}\n", "a - b", "a + b"},
 		{"a.go", golang, "package calc\n\n// Div divides.\nfunc Div(a, b int) (int, error) {\n\tif b == 0 {\n\t\treturn 0, errors.New(\"zero\")\n\t}\n\treturn a / b, nil\n}\n", "a * b", "a / b"},
 		{"c.go", golang + "\nfunc a() {\n\tb()\n}\n\nfunc b() {\n\tc()\n}\n\nfunc c() {\n\td()\n}\n\nfunc d() {\n\ta()\n}\n", "package calc\n\nimport \"errors\"\n\nfunc Add(a, b int) int {\n\treturn a + b\n}\n", "a - b", "a + b"}, // with all that is outside of functions
-		{"b.go", "package calc\n\nimport \"errors\"\n\nvar err = errors.New(\"no\")\n\nfunc Add(a, b int) int {\n\treturn a - b\n}\n", "func Add(a, b int) int {\n\treturn a + b\n}\n", "a - b", "a + b"}, // the only definition
+		{"b.go", "package calc\n\nimport \"errors\"\n\nvar err = errors.New(\"no\")\n\nfunc Add(a, b int) int {\n\treturn a - b\n}\n", "func Add(a, b int) int {\n\treturn a + b\n}\n", "a - b", "a + b"},                             // the only definition
 		{"a.js", javascript, "function greet(name) {\n  return \"Hello \" + name;\n}\n", "nam;", "name;"},
 	} {
 		if !Is(c.name, c.before, c.text) {

@@ -251,7 +251,7 @@ func TestManyPlaces(t *testing.T) {
 
 // TestEndlessWork: an answer during work that does not end says so, and is waited for once.
 func TestEndlessWork(t *testing.T) {
-	s := serveIn(t, Config{readyTime: 10 * time.Minute}, lsptest.Endless+","+lsptest.Missing, threeFiles)
+	s := serveIn(t, Config{readyTime: 10 * time.Minute}, lsptest.Endless+","+lsptest.Partial, threeFiles)
 	s.ask(workspace.CodeQuery{Ask: workspace.AskDefinition, Path: "a.x", Name: "Hub"})
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
