@@ -92,7 +92,12 @@ func (t *Traces) Close(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, closeTime)
 	defer cancel()
 	defer t.exporter.stop()
-	if err := t.provider.Shutdown(ctx); err != nil && !errors.Is(err, context.DeadlineExceeded) {
+	err := t.provider.Shutdown(ctx)
+	if errors.Is(err, context.DeadlineExceeded) {
+		t.exporter.warn(ctx, "err", "the collector did not take them in time")
+		return nil
+	}
+	if err != nil {
 		return fmt.Errorf("send the last traces: %w", err)
 	}
 	return nil
@@ -118,13 +123,18 @@ func (r *reported) ExportSpans(ctx context.Context, spans []sdk.ReadOnlySpan) er
 	if err == nil || r.sends.Err() != nil {
 		return nil
 	}
+	r.warn(ctx, "spans", len(spans), "err", err)
+	return nil
+}
+
+// warn logs that traces are lost, once in each period.
+func (r *reported) warn(ctx context.Context, why ...any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if now := time.Now(); now.After(r.next) {
 		r.next = now.Add(failedEvery)
-		r.log.WarnContext(ctx, "traces are not sent", "spans", len(spans), "err", err)
+		r.log.WarnContext(ctx, "traces are not sent", why...)
 	}
-	return nil
 }
 
 // wake identifies one run of a session. Its ids follow from the log, so that a later run
