@@ -31,6 +31,8 @@ type Manager struct {
 	installs []string // verbs that fetch packages
 	offline  []string // options that fetch nothing
 	missing  string   // pattern of output about a missing package; a group names it
+	// commands install the packages and, in languages that compile them, compile them: sessions do not
+	// have to. They may fail in that, since the repository's own code may not compile.
 	commands func(r repository) []string
 	files    []string // that change the packages
 }
@@ -145,7 +147,7 @@ var managers = [...]Manager{
 		Caches:   map[string]string{"go/pkg/mod": "go/pkg/mod"},
 		installs: []string{"get", "install", "mod download", "mod tidy", "mod vendor"},
 		missing:  `(?:^|[\s:])((?:[\w-]+\.)+[\w-]+/\S+?)(?:@\S+)?: (?:Get "https?://|dial tcp|module lookup disabled)|no required module provides package (\S+?);`,
-		commands: lines("go mod download"), files: []string{"go.mod", "go.sum"},
+		commands: lines("go mod download", "go vet ./... || true"), files: []string{"go.mod", "go.sum"},
 	},
 	{
 		Name: "cargo", uses: locked("Cargo.toml", matches(`(?m)^\s*\[(?:[\w-]+\.)*(?:dev-|build-)?dependencies[\].]|^\s*\[workspace\]`)),
@@ -403,9 +405,9 @@ func pipInstall(r repository) []string {
 
 func cargoFetch(r repository) []string {
 	if r.has("Cargo.lock") {
-		return []string{"cargo fetch --locked"}
+		return []string{"cargo fetch --locked", "cargo test --locked --no-run || true"}
 	}
-	return []string{"cargo fetch"}
+	return []string{"cargo fetch", "cargo test --no-run || true"}
 }
 
 // mavenInstall runs the tests phase without a test, because only that resolves the plugins

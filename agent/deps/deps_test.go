@@ -35,10 +35,10 @@ func TestPropose(t *testing.T) {
 		{"an empty requirements file", "-- requirements.txt --\n# none\n", "", "", "", ""},
 		{"uv", "-- pyproject.toml --\n[project]\n-- uv.lock --\n", "uv", "command -v uv >/dev/null || python3 -m pip install --user --break-system-packages uv; uv sync --frozen --all-extras --all-groups", "pyproject.toml uv.lock", "pip"},
 		{"poetry", "-- pyproject.toml --\n-- poetry.lock --\n", "poetry", "command -v poetry >/dev/null || python3 -m pip install --user --break-system-packages poetry; POETRY_VIRTUALENVS_IN_PROJECT=true poetry install --no-interaction", "pyproject.toml poetry.lock", "pip"},
-		{"go", "-- go.mod --\nmodule x\n\ngo 1.24\n\nrequire a.org/b v1.0.0\n-- go.sum --\n", "go", "go mod download", "go.mod go.sum", "go"},
+		{"go", "-- go.mod --\nmodule x\n\ngo 1.24\n\nrequire a.org/b v1.0.0\n-- go.sum --\n", "go", "go mod download; go vet ./... || true", "go.mod go.sum", "go"},
 		{"go alone", "-- go.mod --\nmodule x\n", "", "", "", ""},
-		{"cargo", "-- Cargo.toml --\n[package]\nname = \"x\"\n[dependencies]\na = \"1\"\n-- Cargo.lock --\n", "cargo", "cargo fetch --locked", "Cargo.toml Cargo.lock", "cargo"},
-		{"cargo for a target", "-- Cargo.toml --\n[target.'cfg(unix)'.dependencies]\n[dev-dependencies.b]\n", "cargo", "cargo fetch", "Cargo.toml", "cargo"},
+		{"cargo", "-- Cargo.toml --\n[package]\nname = \"x\"\n[dependencies]\na = \"1\"\n-- Cargo.lock --\n", "cargo", "cargo fetch --locked; cargo test --locked --no-run || true", "Cargo.toml Cargo.lock", "cargo"},
+		{"cargo for a target", "-- Cargo.toml --\n[target.'cfg(unix)'.dependencies]\n[dev-dependencies.b]\n", "cargo", "cargo fetch; cargo test --no-run || true", "Cargo.toml", "cargo"},
 		{"cargo alone", "-- Cargo.toml --\n[package]\nname = \"x\"\n", "", "", "", ""},
 		{"bundler", "-- Gemfile --\nsource 'https://rubygems.org'\ngem 'rake'\n", "bundle", "bundle config set --local path vendor/bundle; bundle install", "Gemfile", "gem"},
 		{"composer", "-- composer.json --\n{\"require\": {\"php\": \">=8\", \"a/b\": \"^1\"}}\n", "composer", "composer install --no-interaction --no-progress --prefer-dist", "composer.json", "composer"},
@@ -48,7 +48,7 @@ func TestPropose(t *testing.T) {
 		{"dotnet", "-- a.sln --\n-- a.csproj --\n", "dotnet", "dotnet restore", "a.sln a.csproj", "nuget"},
 		{"mix", "-- mix.exs --\n[{:jason, \"~> 1.4\"}]\n-- mix.lock --\n", "mix", "mix local.hex --force --if-missing; mix local.rebar --force --if-missing; mix deps.get; MIX_ENV=test mix deps.compile", "mix.exs mix.lock", "hex"},
 		{"swift", "-- Package.swift --\ndependencies: [.package(url: \"https://github.com/a/b\", from: \"1.0.0\")]\n", "swift", "swift package resolve", "Package.swift", "swift"},
-		{"two languages", "-- go.mod --\nrequire a v1.0.0\n-- package.json --\n{\"dependencies\": {\"a\": \"1\"}}\n", "npm and go", "npm install --no-package-lock --no-audit --no-fund; go mod download", "package.json go.mod", "npm go"},
+		{"two languages", "-- go.mod --\nrequire a v1.0.0\n-- package.json --\n{\"dependencies\": {\"a\": \"1\"}}\n", "npm and go", "npm install --no-package-lock --no-audit --no-fund; go mod download; go vet ./... || true", "package.json go.mod", "npm go"},
 	} {
 		names, read := repositoryOf(tt.files)
 		need := Needed(names, read)
