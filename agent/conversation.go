@@ -178,6 +178,17 @@ func viewOf(entries []entry) (out prose.View) {
 	return out
 }
 
+// failed reports whether an answer to the user's latest message was discarded for its form, not for
+// the tests that it made fail.
+func (t *conversation) failed() bool {
+	for i := len(t.entries) - 1; i >= 0 && !t.entries[i].person; i-- {
+		if e := t.entries[i]; e.nudge && e.back {
+			return true
+		}
+	}
+	return false
+}
+
 // isNoise reports whether an entry is an answer without content, or the engine's reply to
 // one.
 func (e *entry) isNoise() bool {

@@ -16,11 +16,11 @@ import (
 )
 
 // filesTurn renders an entry for a model that calls no tools: files appear under their
-// paths, and an answer is followed only by the results that it asked for.
-func filesTurn(e entry, nonce string, writes bool) []llm.Message {
+// paths, followed by the request and end, and an answer only by the results that it asked for.
+func filesTurn(e entry, nonce, end string) []llm.Message {
 	if e.answer == nil {
 		return []llm.Message{
-			{Role: llm.RoleUser, Content: filesRequest(e, nonce, writes), Images: pictures(e.images), Ours: e.nudge},
+			{Role: llm.RoleUser, Content: filesRequest(e, nonce, end), Images: pictures(e.images), Ours: e.nudge},
 		}
 	}
 	raw := strings.TrimSpace(cmp.Or(e.answer.Again, e.answer.Raw, e.answer.Content))
@@ -47,14 +47,21 @@ const (
 // model needs minutes to write a longer file, and often copies it as it is.
 const minParts = 1500
 
-// inParts reports whether long files in view are to be changed by writing their functions alone.
-func inParts(view prose.View) bool {
+// inParts reports whether the files in view are to be changed by writing functions of them alone: not
+// if an answer failed before, unless a file is too long to be written whole.
+func inParts(view prose.View, failed bool) bool {
+	tooLong := slices.ContainsFunc(view, func(f prose.File) bool { return len(f.Text) > maxWhole })
+	return hasParts(view) && (tooLong || !failed)
+}
+
+// hasParts reports whether each long file in view has functions that can be written alone.
+func hasParts(view prose.View) bool {
 	long := slices.DeleteFunc(slices.Clone(view), func(f prose.File) bool { return len(f.Text) <= minParts })
 	return len(long) > 0 && !slices.ContainsFunc(long, func(f prose.File) bool { return !fragment.Parts(f.Path, f.Text) })
 }
 
-// filesRequest renders the files in view, followed by the user's message.
-func filesRequest(e entry, nonce string, writes bool) string {
+// filesRequest renders the files in view, followed by the user's message and end.
+func filesRequest(e entry, nonce, end string) string {
 	var files strings.Builder
 	var others []session.Item
 	for _, it := range e.context {
@@ -67,14 +74,18 @@ func filesRequest(e entry, nonce string, writes bool) string {
 	if files.Len() == 0 {
 		return e.provided + renderItems(nonce, others) + e.user
 	}
-	request := files.String() + e.provided + renderItems(nonce, others) + "Task: " + e.user
+	return files.String() + e.provided + renderItems(nonce, others) + "Task: " + e.user + end
+}
+
+// filesEnd returns the end of the request of entry e.
+func (t *conversation) filesEnd(e entry) string {
 	switch {
-	case writes && inParts(viewOf([]entry{e})): //control:parts-of-long-files
-		request += makeParts
-	case writes:
-		request += makeChange
+	case !t.writes:
+		return ""
+	case inParts(viewOf([]entry{e}), t.failed()): //control:parts-of-long-files
+		return makeParts
 	}
-	return request
+	return makeChange
 }
 
 // filesResult renders the result of a call. A successful edit yields only its reminder.

@@ -212,6 +212,33 @@ func TestLongFileInParts(t *testing.T) {
 	}
 }
 
+// After an answer without a function the whole file is asked for, unless it is too long for that.
+func TestWholeAfterParts(t *testing.T) {
+	for n, asks := range map[int]string{30: "below it the whole", 200: "each function that changes"} {
+		var text strings.Builder
+		for i := range n {
+			fmt.Fprintf(&text, "def f%d(x):\n    # adds a number\n    return x + %d\n\n\n", i, i)
+		}
+		changed := strings.Replace(text.String(), "x + 7\n", "x - 7\n", 1)
+		b := newBench(t, filesHead+fmt.Sprintf(`
+- {when: {user_contains: ["below it only the function that changes"]}, text: "I would subtract."}
+- {when: {user_contains: ["There was no file in that.", %q]}, text: %q}
+`, asks, "a.py\n```\n"+changed+"```\n"), map[string]string{"a.py": text.String()})
+		b.cfg.Form = llm.FormAuto
+		b.cfg.Provide = func(context.Context, string, llm.Form) []session.Item {
+			return []session.Item{{Kind: session.ItemFile, Name: "a.py", Text: text.String()}}
+		}
+		b.must(session.StatusDone)
+		if got := b.states.trees[b.states.last]["a.py"]; strings.TrimSpace(got) != strings.TrimSpace(changed) {
+			t.Errorf("%d functions: %q", n, got[:min(len(got), 300)])
+		}
+		last := b.model.Requests()[1].Messages
+		if both := strings.Contains(last[len(last)-1].Content, "only the function"); both != (n == 200) {
+			t.Errorf("%d functions: asked for %q", n, last[len(last)-1].Content)
+		}
+	}
+}
+
 // Answers that are wholly inside a fence are read as those outside of one.
 func TestWrappedAnswers(t *testing.T) {
 	for _, say := range []string{

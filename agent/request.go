@@ -119,7 +119,7 @@ func (q *requests) begin(ctx context.Context) error {
 			Mode:     now.Mode,
 			Form:     q.model.form,
 			Long:     q.largestFile() > maxWhole,
-			Parts:    inParts(q.talk.view()),
+			Parts:    hasParts(q.talk.view()),
 			Tools:    specs,
 			Provided: q.talk.provides(),
 			Small:    q.tools.small(),

@@ -117,10 +117,10 @@ func (f *finisher) inFiles(ctx context.Context, last entry) (*session.Outcome, e
 		return nil, f.tell(
 			ctx,
 			session.NoteReminder,
-			"Now make this change. "+f.askFiles(),
+			"Now make this change. "+f.askFiles(false),
 		) // small models first think, and then write
 	}
-	return nil, f.retry(ctx, why+" "+f.askFiles())
+	return nil, f.retry(ctx, why+" "+f.askFiles(true))
 }
 
 // triesAfterProse returns the number of times that a model is asked for a file in place of
@@ -213,9 +213,9 @@ const (
 	askParts = "Write the path of the file on a line of its own, and below it each function that changes, whole, in a code fence."
 )
 
-// askFiles returns the explanation for the files in view.
-func (f *finisher) askFiles() string {
-	if inParts(f.talk.view()) {
+// askFiles returns the explanation for the files in view, after an answer that failed or another one.
+func (f *finisher) askFiles(failed bool) string {
+	if inParts(f.talk.view(), failed || f.talk.failed()) {
 		return askParts
 	}
 	return askFiles
@@ -252,7 +252,7 @@ func (f *finisher) again(ctx context.Context, why string) (*session.Outcome, err
 	if f.claims.back >= maxBack {
 		return f.unusable(ctx, why), nil
 	}
-	return nil, f.retry(ctx, why+" "+f.askFiles())
+	return nil, f.retry(ctx, why+" "+f.askFiles(true))
 }
 
 // unusable returns the outcome for a model that tried a change and made none; why is about its

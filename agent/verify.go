@@ -145,7 +145,7 @@ func (f *finisher) startAnew(ctx context.Context, was *session.Verified) error {
 	return f.record(ctx, append(saved.neighbors(f.Turns),
 		session.NewEvent(session.TypeNote, f.Turns, session.Note{
 			Kind: session.NoteTests,
-			Text: text + "\n\n" + f.askFiles(),
+			Text: text + "\n\n" + f.askFiles(false),
 			Back: f.talk.afterUserMessage(),
 		}),
 		session.NewEvent(session.TypeCheckpoint, f.Turns, saved.checkpoint(f.Published)))...)
