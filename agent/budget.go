@@ -144,9 +144,24 @@ func (m *meter) turnsOfAgent() int {
 	return max(1, m.turnsLeft())
 }
 
+// exhausted returns the budget that is used up, besides that of turns, or "".
+func (m *meter) exhausted() string {
+	l, used := m.limits, m.spent().minus(m.used.from)
+	switch {
+	case l.Tokens > 0 && used.tokens >= l.Tokens:
+		return fmt.Sprintf("%d tokens are used, %d were allowed", used.tokens, l.Tokens)
+	case l.Edits > 0 && used.edits >= l.Edits:
+		return fmt.Sprintf("%d edits are made, %d were allowed", used.edits, l.Edits)
+	case l.ChangedLines > 0 && used.lines >= l.ChangedLines:
+		return fmt.Sprintf("%d lines are changed, %d were allowed", used.lines, l.ChangedLines)
+	case !m.until.IsZero() && !m.now().Before(m.until):
+		return fmt.Sprintf("The session has run for %s", l.Wall)
+	}
+	return ""
+}
+
 // check parks a session that has used up its budget.
 func (m *meter) check(ctx context.Context) (*session.Outcome, error) {
-	l, used := m.limits, m.spent().minus(m.used.from)
 	why, err := m.exhaustedShare(ctx)
 	if err != nil {
 		return nil, err
@@ -156,16 +171,10 @@ func (m *meter) check(ctx context.Context) (*session.Outcome, error) {
 	case m.turnsLeft() <= 0 && !m.acting() &&
 		(m.mayWrite() || !m.Unanswered()): // a mode that only reads ends with an answer
 		why = m.turnsUsed()
-	case l.Tokens > 0 && used.tokens >= l.Tokens:
-		why = fmt.Sprintf("%d tokens are used, %d were allowed", used.tokens, l.Tokens)
-	case l.Edits > 0 && used.edits >= l.Edits:
-		why = fmt.Sprintf("%d edits are made, %d were allowed", used.edits, l.Edits)
-	case l.ChangedLines > 0 && used.lines >= l.ChangedLines:
-		why = fmt.Sprintf("%d lines are changed, %d were allowed", used.lines, l.ChangedLines)
-	case !m.until.IsZero() && !m.now().Before(m.until):
-		why = fmt.Sprintf("The session has run for %s", l.Wall)
 	default:
-		return nil, nil
+		if why = m.exhausted(); why == "" {
+			return nil, nil
+		}
 	}
 	return &session.Outcome{
 		Status: session.StatusOutOfBudget,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 
@@ -25,6 +26,9 @@ type delegate struct {
 	meter *meter
 	logMu sync.Mutex // serializes access to the log and to progress reports
 	askMu sync.Mutex // serializes approval requests
+
+	endMu sync.Mutex
+	ends  map[*Agent]func() // the ends of the calls that run in sub-tasks
 }
 
 // job is a sub-task and its call.
@@ -175,6 +179,9 @@ func (d *delegate) inner() *Agent {
 	if in.cfg.Approver != nil {
 		in.cfg.Approver = serialApprover{&d.askMu, in.cfg.Approver}
 	}
+	if report := in.cfg.OnCall; report != nil {
+		in.cfg.OnCall = func(end func()) { d.onCall(&in, end, report) }
+	}
 	if hear := in.cfg.Inbox; hear != nil {
 		in.cfg.Inbox = func(ctx context.Context) error {
 			d.logMu.Lock()
@@ -193,6 +200,29 @@ func (d *delegate) inner() *Agent {
 		}
 	}
 	return &in
+}
+
+// onCall reports the calls that run in sub-tasks at the same time as one: its end ends all of
+// them.
+func (d *delegate) onCall(of *Agent, end func(), report func(end func())) {
+	d.endMu.Lock()
+	defer d.endMu.Unlock()
+	if d.ends == nil {
+		d.ends = map[*Agent]func(){}
+	}
+	if d.ends[of] = end; end == nil {
+		delete(d.ends, of)
+	}
+	if len(d.ends) == 0 {
+		report(nil)
+		return
+	}
+	all := slices.Collect(maps.Values(d.ends))
+	report(func() { //control:skip-reaches-all
+		for _, end := range all {
+			end()
+		}
+	})
 }
 
 // serialApprover is an Approver that handles one request at a time.

@@ -7,8 +7,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/agent/tools"
 	"github.com/handrail-bot/handrail/policy"
 )
 
@@ -256,5 +258,64 @@ func TestSubTaskStops(t *testing.T) {
 	out, err := b.run(ctx)
 	if err != nil || out.Status != session.StatusInterrupted {
 		t.Errorf("%+v, %v", out, err)
+	}
+}
+
+// The end of a running step reaches the steps that run in sub-tasks, all of them, and each sub-task
+// goes on.
+func TestSkipReachesSubTasks(t *testing.T) {
+	t.Parallel()
+	const inside, outside = `contains: ["a part of a larger task"]`, `lacks: ["a part of a larger task"]`
+	turns := fmt.Sprintf(`
+- {when: {turn: 0, %[2]s}, calls: [%[3]s, %[4]s]}
+- {repeat: true, when: {turn: 0, %[1]s}, calls: [{name: wait_here, arguments: {path: b.txt}}]}
+- {repeat: true, when: {turn: 1, %[1]s, tool_result_contains: ["the user ended this call"]}, say: "I went on. [TASK_COMPLETE]"}
+- {repeat: true, when: {%[2]s}, say: "It says two. [TASK_COMPLETE]"}
+`, inside, outside, task("wait once", ", mode: explore"), task("wait twice", ", mode: explore"))
+	b := newBench(t, "model: {name: m, tools: true, context: 131072}\nselect: by-conditions\nturns:"+turns, map[string]string{"b.txt": "two\n"})
+	b.task.Mode, b.task.Text = "ask", why
+	begun, end := make(chan struct{}, 2), make(chan func(), 64)
+	b.cfg.OnCall = func(f func()) {
+		if f != nil {
+			end <- f
+		}
+	}
+	sheet := tools.Sheet{Name: "wait_here", Kind: policy.Read, Doc: "Waits.", Params: []tools.Param{tools.PathParam("File.", true)}}
+	b.more = []tools.Tool{tools.New(sheet, func(context.Context, tools.Args) (policy.Action, error) {
+		return policy.Action{Kind: policy.Read, Paths: []string{"b.txt"}}, nil
+	}, func(ctx context.Context, _ tools.Args, _ tools.Progress) (tools.Result, error) {
+		begun <- struct{}{}
+		select {
+		case <-ctx.Done():
+			return tools.Result{}, ctx.Err()
+		case <-time.After(20 * time.Second):
+			return tools.Result{Content: "the step was not ended"}, nil
+		}
+	})}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		<-begun
+		<-begun
+		last := <-end
+		for more := true; more; {
+			select {
+			case last = <-end:
+			default:
+				more = false
+			}
+		}
+		last()
+	}()
+	b.must(session.StatusAnswered)
+	<-ended
+	n := 0
+	for _, said := range b.results() {
+		if strings.Contains(said, "I went on.") {
+			n++
+		}
+	}
+	if n != 2 {
+		t.Errorf("%d sub-tasks went on: %q", n, b.results())
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/handrail-bot/handrail/agent/patch"
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/agent/tools"
 	"github.com/handrail-bot/handrail/agent/workspace"
@@ -36,6 +37,7 @@ type ruling struct {
 	refused  string         // text for the model if the call is not run
 	mistake  bool           // the model used the tool wrongly
 	class    session.ErrorClass
+	open     *patch.Unsettled // an edit whose places are open; nil if there is none
 }
 
 // rule decides on one call in the current state of the workspace.
@@ -63,7 +65,9 @@ func (g *gate) rule(ctx context.Context, c *session.CallState) (ruling, error) {
 		if errors.Is(err, workspace.ErrGone) || ctx.Err() != nil {
 			return ruling{}, fmt.Errorf("intent of %s: %w", c.Name, err)
 		}
-		return ruling{mistake: true, refused: err.Error(), class: tools.ClassOf(err, tool.Spec())}, nil
+		out := ruling{mistake: true, refused: err.Error(), class: tools.ClassOf(err, tool.Spec())}
+		errors.As(err, &out.open)
+		return out, nil
 	}
 	if c.Truncated && action.Kind != policy.Read && action.Kind != policy.Converse {
 		return ruling{

@@ -84,6 +84,7 @@ func newRun(a *Agent, j *journal) *run {
 			shrinker: shrink,
 			tasks:    &delegate{journal: j, agent: a, gate: g, meter: meter},
 			reminder: &reminder{journal: j, meter: meter, requests: reqs, window: w},
+			merger:   &merger{journal: j, gate: g, meter: meter, requests: reqs, model: m},
 		},
 		publisher: &publisher{journal: j, gate: g, saves: cfg.Checkpoints},
 		places:    &places{journal: j, rules: cfg.PlaceRules, requests: reqs, model: m},

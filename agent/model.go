@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -213,16 +214,33 @@ func (r *run) handleLosses(ctx context.Context) (*session.Outcome, error) {
 // askOnce asks the model a question outside of the conversation and returns its words, or ""
 // if it failed. There is no retry: callers have a fallback.
 func (m *model) askOnce(ctx context.Context, req llm.Request) string {
-	var b strings.Builder
-	err := m.attend(ctx, partsOf(m.words, req), answering, func(p llm.Part) bool {
-		b.WriteString(p.Content)
-		return true
-	})
+	text, _, err := m.outside(ctx, req, math.MaxInt)
 	if err != nil {
 		m.logger.WarnContext(ctx, "model gave no summary", "session", m.Task.Session, "err", err)
 		return ""
 	}
-	return speech.Words(m.parser, b.String())
+	return speech.Words(m.parser, text)
+}
+
+// errTooMuch means that an answer is longer than the longest correct one.
+var errTooMuch = errors.New("the answer is too long")
+
+// outside asks the model a question outside of the conversation, once. It returns the text, and
+// the counts of tokens in the last part of the answer; one of more than most bytes ends with
+// errTooMuch.
+func (m *model) outside(ctx context.Context, req llm.Request, most int) (text string, last llm.Part, err error) {
+	var b strings.Builder
+	err = m.attend(ctx, partsOf(m.words, req), answering, func(p llm.Part) bool {
+		b.WriteString(p.Content)
+		if p.Done {
+			last = p
+		}
+		return b.Len() <= most
+	})
+	if err == nil && b.Len() > most { //control:merge-is-bounded
+		err = errTooMuch
+	}
+	return b.String(), last, err
 }
 
 // disable turns off a capability that the model lacks. It reports whether the capability

@@ -22,6 +22,7 @@ type callRunner struct {
 	shrinker *shrinker
 	tasks    *delegate
 	reminder *reminder
+	merger   *merger
 	problems Problems
 	onCall   func(end func())
 	now      func() time.Time
@@ -103,6 +104,9 @@ func (r *callRunner) finishCall(ctx context.Context, i int) (*session.Outcome, e
 		return nil, err
 	}
 	if ru.refused != "" {
+		if asked, err := r.merger.ask(ctx, c, ru.open); asked || err != nil {
+			return nil, err
+		}
 		return nil, r.refuseRuled(ctx, c, ru)
 	}
 	if ru.decision.Verdict == policy.Ask {
@@ -387,7 +391,21 @@ func (r *callRunner) allowState(s *session.Update) error {
 	return nil
 }
 
+// workTitles are the titles of calls by their kind of work, where a path says little about it.
+var workTitles = map[string]string{
+	"search_workspace": "Searching codebase", "codebase_search": "Searching codebase",
+	"find_files": "Looking for files", "list_files": "Looking for files",
+	"list_code_definition_names": "Analyzing code", "get_document_symbols": "Analyzing code",
+	"find_definition": "Analyzing code",
+	"find_references": "Analyzing code", "find_implementations": "Analyzing code", "find_symbol": "Analyzing code",
+	"get_hover_info": "Analyzing code", "get_call_hierarchy": "Analyzing code", "get_type_hierarchy": "Analyzing code",
+}
+
+// callTitle returns the title of a call while it runs.
 func callTitle(c *session.CallState, a policy.Action) string {
+	if title := workTitles[c.Name]; title != "" && a.Kind == policy.Read {
+		return title
+	}
 	verb := map[policy.Kind]string{policy.Read: "Reading ", policy.Write: "Writing ", policy.Delete: "Deleting "}[a.Kind]
 	switch n := len(a.Paths); {
 	case a.Kind == policy.MCP:

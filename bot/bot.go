@@ -106,13 +106,16 @@ type Config struct {
 	Store    store.Store
 	GitHub   *ghapp.App
 	Runner   Runner
-	Offers   Offerer                                      // nil means that no request becomes a pull request
-	Clone    Clone                                        // nil means that the repository's content is not available
-	Watchers []watch.Watcher                              // of events without text
-	Quotas   Quotas                                       // on requests; nil means none
-	Policy   policy.Config                                // the server's; repositories can only narrow it
-	Model    string                                       // for requests without one
-	Sees     func(ctx context.Context, model string) bool // reports whether a model sees pictures; nil means always
+	Offers   Offerer         // nil means that no request becomes a pull request
+	Clone    Clone           // nil means that the repository's content is not available
+	Watchers []watch.Watcher // of events without text
+	Quotas   Quotas          // on requests; nil means none
+	Policy   policy.Config   // the server's; repositories can only narrow it
+	Model    string          // for requests without one
+
+	Dashboard string // public address of the dashboard, for links to it; "" if there is none
+
+	Sees func(ctx context.Context, model string) bool // reports whether a model sees pictures; nil means always
 	// maximum bytes of context for a model; nil means those of a small model
 	Room  func(ctx context.Context, model string) int
 	More  func(thread string) <-chan struct{} // signals new deliveries while a thread is worked on; may be nil
@@ -213,7 +216,7 @@ func (b *Bot) worker(ref thread.Ref) *worker {
 	return &worker{
 		Bot:           b,
 		key:           ref.Key(),
-		at:            live.Thread{Ref: ref},
+		at:            live.Thread{Ref: ref, Dashboard: b.cfg.Dashboard},
 		waits:         waits{},
 		answeredEarly: map[string]bool{},
 		edits:         outbox.Edits{Settle: b.cfg.Settle},

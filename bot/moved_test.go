@@ -147,3 +147,58 @@ func TestTransferredIssue(t *testing.T) {
 		t.Errorf("there people read %+v", told)
 	}
 }
+
+// TestTakenName: a repository that took the name of another one has none of its sessions: nothing
+// of them runs, and nothing of them is said there.
+func TestTakenName(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.run = func(ctx context.Context, work bot.Work) (session.Outcome, error) {
+		out := session.Outcome{Status: session.StatusAwaitingApproval, Reason: "It waits."}
+		asked := session.Asked{ID: "q1", Kind: session.AskQuestion, Display: "What is the word of the old one?"}
+		return out, work.Log.Append(ctx, session.NewEvent(session.TypeAsked, 1, asked), session.NewEvent(session.TypeEnded, 1, session.Ended{Outcome: out}))
+	}
+	w.say("/agent fix it")
+	must(t, w.work())
+	before, err := w.store.Sessions.ByThread(t.Context(), w.issue.Key())
+	must(t, err)
+	must(t, w.gh.Rename(repo, "gadget"))
+	_, err = w.gh.AddRepo("acme", "widget", ghtest.Source{Files: map[string]string{"a.txt": "another\n"}})
+	must(t, err)
+	taken, err := w.gh.OpenIssue(repo, "kim", "Another fault", "Of another repository.")
+	must(t, err)
+	if taken != w.issue {
+		t.Fatalf("the thread is %s", taken)
+	}
+	b := w.with(w.store.Store) // its tokens are for the repository that has the name now
+	work := func() {
+		t.Helper()
+		must(t, b.Work(t.Context(), w.issue.Key()))
+	}
+	w.run = func(context.Context, bot.Work) (session.Outcome, error) {
+		t.Error("the session of another repository runs")
+		return session.Outcome{}, nil
+	}
+	work()
+	if said := w.own(); len(said) != 0 {
+		t.Errorf("before any request the bot said %q", said)
+	}
+	w.say("/agent status")
+	work()
+	if said := strings.Join(w.own(), "\n"); !strings.Contains(said, "no session in this thread") || strings.Contains(said, "old one") {
+		t.Errorf("the bot said %q", said)
+	}
+	w.run = finish("The other one is well.")
+	w.say("/agent fix this one")
+	work()
+	after, err := w.store.Sessions.ByThread(t.Context(), w.issue.Key())
+	must(t, err)
+	if after.ID == before.ID || w.count("The other one is well.") == 0 {
+		t.Errorf("session %s, before it %s; the bot said %q", after.ID, before.ID, w.own())
+	}
+	left, err := w.store.Sessions.Session(t.Context(), before.ID)
+	must(t, err)
+	if left.State != before.State {
+		t.Errorf("the session of the renamed repository is %s", left.State)
+	}
+}

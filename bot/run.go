@@ -31,6 +31,12 @@ func (w *worker) runSession(ctx context.Context) (again bool, err error) {
 	if err != nil {
 		return w.unreachable(ctx, row, err)
 	}
+	if w.foreign(row) { // it goes on if GitHub tells where its repository is
+		w.cfg.Log.WarnContext(
+			ctx, "session rests: another repository has the name of its own", "session", row.ID, "thread", w.key,
+		)
+		return false, nil
+	}
 	l, err := w.lease(ctx, row)
 	if err != nil {
 		return false, err

@@ -12,13 +12,17 @@ import (
 )
 
 // session returns the thread's newest session, or nil. A row with an empty log is left
-// from an interrupted opening: it becomes valid when its delivery is handled again.
+// from an interrupted opening: it becomes valid when its delivery is handled again. Once the
+// thread is connected, a session of another repository that had the name is none of it.
 func (w *worker) session(ctx context.Context) (*store.Session, error) {
 	if w.pending != nil {
 		return w.pending, nil
 	}
 	s, err := w.cfg.Store.Sessions.ByThread(ctx, w.key)
 	if errors.Is(err, store.ErrNotFound) {
+		return nil, nil
+	}
+	if err == nil && w.foreign(s) {
 		return nil, nil
 	}
 	if err != nil || s.State != session.PhaseQueued {
@@ -29,6 +33,13 @@ func (w *worker) session(ctx context.Context) (*store.Session, error) {
 		return nil, err
 	}
 	return s, nil
+}
+
+// foreign reports whether a session belongs to another repository than the connected one: its own
+// was renamed or deleted, and this one has its name now.
+func (w *worker) foreign(s *store.Session) bool {
+	own, here := live.DataOf(s).Repository, w.at.Repo.ID
+	return own != 0 && here != 0 && own != here //control:session-of-its-repository
 }
 
 // sendOn hands a text in the bot's own pull request to the thread of its session.

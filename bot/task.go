@@ -255,6 +255,7 @@ func (r *request) open(ctx context.Context, before *session.Item) error {
 			RequesterID:  r.actor.ID,
 			Person:       r.actor.Lookup == policy.Found && !r.actor.Bot,
 			Installation: s.ev.Installation,
+			Repository:   w.at.Repo.ID,
 			Target:       place.Target,
 			IsPull:       w.at.Pull != nil,
 			Config:       place.Config,

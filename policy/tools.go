@@ -23,6 +23,10 @@ type ToolRule struct {
 // BrowserTool is the tool that shows pages of the workspace's own servers.
 const BrowserTool = "browser_action"
 
+// MergeSketch is the step in which a model is asked where the parts of an edit belong that do
+// not say so themselves. It has rules like a tool.
+const MergeSketch = "merge_sketch"
+
 // toolNames are the tools that a session may have, besides those of MCP servers.
 var toolNames = [...]string{
 	"read_file", "write_file", "apply_diff", "edit_file", "insert_content", "search_and_replace", "delete_file", "put_file",
@@ -32,7 +36,7 @@ var toolNames = [...]string{
 	"update_todo_list", "ask_followup_question", "switch_mode", "condense", "fetch_instructions", "new_task",
 	"report_finding", "find_tool", "use_mcp_tool", "access_mcp_resource", "github", "github_issue", "github_comments",
 	"github_pull_request", "github_pull_request_diff", "github_review_threads", "github_checks", "github_job_log",
-	"add_issue_comment", "add_labels", "triage_issue", "wait_for_checks",
+	"add_issue_comment", "add_labels", "triage_issue", "wait_for_checks", MergeSketch,
 }
 
 // hasTool reports whether a rule can be given for a tool. Without attempt_completion no

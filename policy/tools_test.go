@@ -42,6 +42,7 @@ func TestCheckTools(t *testing.T) {
 		"tools: {github: {off_in: [cod]}}":         "off_in",
 		"tools: {github: {timeout: 1ms}}":          "at least 1s",
 		"tools: {docs__search: {off: true}}":       "",
+		"tools: {merge_sketch: {timeout: 1m}}":     "",
 	} {
 		_, err := ParseConfig("agent.yml", []byte(text))
 		if (want == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), want) {

@@ -1,7 +1,6 @@
 package patch
 
 import (
-	"errors"
 	"fmt"
 	"html"
 	"slices"
@@ -20,23 +19,9 @@ type segment struct {
 // Merge fills the "… existing code …" markers of a sketch from before. The first and
 // last lines of a segment are its anchors: lines of the file that occur once in the
 // rest of it. The text between them is replaced. If the anchors are ambiguous, the
-// error says how to extend the segment.
-func Merge(before, sketch string) (Applied, error) {
-	d := newDocument(before)
-	segments, markers := cutSketch(d, sketch)
-	if markers == 0 {
-		return Applied{}, errors.New(
-			"merge sketch: there is no marker such as \"// ... existing code ...\" in it, so it does not say what stays",
-		)
-	}
-	m := merger{applier: applier{doc: d}}
-	for _, s := range segments {
-		if err := m.merge(s); err != nil {
-			return Applied{}, err
-		}
-	}
-	return Applied{Text: d.String(), Notes: m.notes}, nil
-}
+// error is an [Unsettled] if the places are among few lines, and says how to extend the
+// segment.
+func Merge(before, sketch string) (Applied, error) { return mergeSketch(before, sketch, false, nil) }
 
 // cutSketch splits a sketch at its markers. A line that is also in the file is no
 // marker.
@@ -244,7 +229,7 @@ func (m *merger) anchorError(s segment, anchor, verb, side string) error {
 	if shown != "" {
 		shown = ". The file has there" + shown
 	}
-	return fmt.Errorf(
+	return openAnchor{fmt.Errorf(
 		"merge sketch: the part at line %d of the edit %s with %q, which %s, so it is not clear what it replaces; "+
 			"let it %s with an unchanged line of the file, next to the marker %s it, or give the exact old and new text%s",
 		s.source,
@@ -254,7 +239,7 @@ func (m *merger) anchorError(s segment, anchor, verb, side string) error {
 		strings.TrimSuffix(verb, "s"),
 		side,
 		shown,
-	)
+	)}
 }
 
 // respell returns the sketch lines that replace old, in the file's white space.

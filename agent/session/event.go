@@ -121,6 +121,7 @@ const (
 	TypeTask       Type = "task"       // an event of a sub-task
 	TypePrompt     Type = "prompt"     // Prompt: the new beginning of requests to the model
 	TypeVerified   Type = "verified"   // Verified: Handrail ran the project's tests on a saved state
+	TypeMerged     Type = "merged"     // Merged: the model was asked where parts of an edit belong
 )
 
 // Event is one record of the log. Seq starts at 1 and has no gaps. Hash chains the
@@ -208,6 +209,18 @@ type Call struct {
 	Repaired  bool            `json:"repaired,omitempty"`  // the JSON was repaired
 	Text      bool            `json:"text,omitempty"`      // parsed from prose, not a native call
 	Dialect   string          `json:"dialect,omitempty"`   // format of a repaired call, as the parser names it
+
+	Merged *Merged `json:"-"` // of its own event; nil if there is none
+}
+
+// Merged is the payload of [TypeMerged]: the model's answer to the question where the unsettled
+// parts of a call's edit belong, as the text of the lines around them. An empty Text means that
+// there is no answer; the question is not asked again.
+type Merged struct {
+	Call         string `json:"call"`
+	Text         string `json:"text,omitempty"`
+	PromptTokens int    `json:"prompt_tokens,omitempty"`
+	AnswerTokens int    `json:"answer_tokens,omitempty"`
 }
 
 // Kinds of losses from an answer.

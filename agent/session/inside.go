@@ -72,6 +72,9 @@ func (s *State) applyCall(e Event, payload any) bool {
 		s.applyResolved(e.Time, p)
 	case *Started:
 		s.start(e.Time, p)
+	case *Merged:
+		s.call(p.Call).Merged = p
+		s.Tokens += p.PromptTokens + p.AnswerTokens //control:merge-counts
 	case *Result:
 		s.fresh = s.result(p)
 		s.addFinding(e, p.Finding)

@@ -128,6 +128,7 @@ var payloads = map[Type]func(Event) (any, error){
 	TypeEnded:      pointer[Ended],
 	TypePrompt:     pointer[Prompt],
 	TypeVerified:   pointer[Verified],
+	TypeMerged:     pointer[Merged],
 	TypeTask:       pointer[sub],
 }
 
@@ -161,7 +162,7 @@ func (s *State) Take(e Event, payload any) {
 		s.Tokens += p.PromptTokens + p.AnswerTokens
 		s.Inside += p.Inner //control:inner-turns-count
 		s.addAnswer(e.Turn, p)
-	case *Asked, *Decision, *Resolved, *Started, *Result, *Checkpoint:
+	case *Asked, *Decision, *Resolved, *Started, *Merged, *Result, *Checkpoint:
 		s.applyCall(e, payload)
 	case *Note:
 		s.applyNote(p)

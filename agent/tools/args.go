@@ -6,6 +6,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/handrail-bot/handrail/agent/session"
 )
 
 // Args are the arguments of one call, by canonical name.
@@ -14,6 +16,7 @@ type Args struct {
 	Values map[string]json.RawMessage
 	as     map[string]string // canonical name → the model's spelling
 	Call   string            // id of the call
+	Merged *session.Merged   // see [session.Call]
 }
 
 // Has reports whether an argument was given.

@@ -314,6 +314,7 @@ func (t *tool) Intent(ctx context.Context, call session.Call) (policy.Action, er
 	if err != nil {
 		return policy.Action{}, err
 	}
+	a.Merged = call.Merged
 	action, err := t.intent(ctx, a)
 	if err != nil {
 		return policy.Action{}, Complain(err)
@@ -328,7 +329,7 @@ func (t *tool) Run(ctx context.Context, call session.Call, emit Progress) (Resul
 	if err != nil {
 		return Result{}, err
 	}
-	a.Call = call.ID
+	a.Call, a.Merged = call.ID, call.Merged
 	if emit == nil {
 		emit = func(string) {}
 	}

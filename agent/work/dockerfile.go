@@ -103,6 +103,7 @@ func (r *settingUp) buildImage(ctx context.Context) error {
 	b := workspace.Build{
 		Image:   r.set.image,
 		Text:    recipe.Text,
+		From:    recipe.Bases,
 		Files:   source.Source,
 		Dir:     recipe.Context,
 		Target:  recipe.Target,

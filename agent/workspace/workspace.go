@@ -134,6 +134,7 @@ type Builder interface {
 type Build struct {
 	Image   string            // its name
 	Text    string            // the Dockerfile
+	From    []string          // images on this machine that it names; none may have instructions for builds from it
 	Files   string            // directory of the repository's files
 	Dir     string            // directory below Files, with slashes, to copy from
 	Target  string            // stage to build; "" means the last

@@ -25,7 +25,13 @@ func ProgressText(at *Thread, row *store.Session, v *session.State) render.Post 
 
 func linksOf(at *Thread, row *store.Session, v *session.State) render.Links {
 	data := DataOf(row)
+	pictures := ""
+	if at.Dashboard != "" {
+		pictures = strings.TrimSuffix(at.Dashboard, "/") + "/s/" + row.ID
+	}
 	return render.Links{
+		Pictures: pictures,
+
 		Commit: at.commitURL,
 		Pull:   row.Pull,
 		Review: func(id string) int { return data.Reviews[id].Pull },

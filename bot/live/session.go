@@ -26,7 +26,8 @@ type Data struct {
 	RequesterID  int64         `json:"requester_id"`
 	Person       bool          `json:"person,omitempty"` // GitHub says that the requester is no bot
 	Installation int64         `json:"installation"`
-	Target       string        `json:"target"` // base branch of the pull request
+	Repository   int64         `json:"repository,omitempty"` // GitHub's number of it; 0 in sessions of older versions
+	Target       string        `json:"target"`               // base branch of the pull request
 	IsPull       bool          `json:"is_pull"`
 	Config       policy.Config `json:"config"`
 

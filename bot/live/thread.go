@@ -16,6 +16,8 @@ type Thread struct {
 	Pull   *ghapp.Pull // nil for an issue
 	Issue  ghapp.Issue // as of Connect
 
+	Dashboard string // its public address; "" if there is none
+
 	connected bool
 }
 

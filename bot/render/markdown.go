@@ -32,6 +32,8 @@ type Links struct {
 	Now    Running                // output of the tool at work
 	Setup  string                 // progress of the workspace's setup; empty if there is none
 	Note   string                 // more about the end of the last run
+
+	Pictures string // address of the page that shows the session's pictures; empty if there is none
 }
 
 // Progress returns the progress comment, which shows the current state of a session.
@@ -68,6 +70,9 @@ func Progress(s *session.State, l Links) untrusted.Post {
 	if len(l.Green) > 0 {
 		b.WriteString(greenChecks(l.Green) + "\n\n")
 	}
+	if l.Pictures != "" && sawPictures(s.Timeline[s.Began.Moments:]) {
+		fmt.Fprintf(&b, "Pictures, before and after: [dashboard](%s)\n\n", l.Pictures)
+	}
 	b.WriteString(l.Now.of(s.AtWork()))
 	if l.Setup != "" {
 		b.WriteString("Preparing the workspace: " + code(line(l.Setup, 200)) + "\n\n")
@@ -84,6 +89,14 @@ func Progress(s *session.State, l Links) untrusted.Post {
 	}
 	text := limit(strings.TrimRight(b.String(), "\n")+"\n", maxBody)
 	return untrusted.Post{Text: text, Folds: timeline(s.Timeline[s.Began.Moments:], maxBody-len(text)-1500)}
+}
+
+// sawPictures reports whether a tool returned a picture, such as one of a page.
+func sawPictures(moments []session.Moment) bool {
+	return slices.ContainsFunc(moments, func(m session.Moment) bool {
+		run, ok := m.(*session.ToolRun)
+		return ok && run.Result != nil && len(run.Result.Images) > 0
+	})
 }
 
 var icons = map[session.Phase]string{

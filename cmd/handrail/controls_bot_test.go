@@ -2,6 +2,7 @@ package main
 
 // controlsOfBot are those that a test of a bot's package shows.
 var controlsOfBot = []control{
+	{"session-of-its-repository", "value false", "./bot", "TestTakenName"},
 	{"metrics-labels", "false", "./cmd/telemetry", "TestLabels"},
 	{"metrics-models", "false", "./cmd/telemetry", "TestLabels"},
 	{"metrics-own-port", "value false", "./cmd/config", "TestTelemetry"},

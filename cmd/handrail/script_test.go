@@ -90,6 +90,7 @@ func scriptParams(t *testing.T, runs *actRunner) testscript.Params {
 			e.Setenv("GIT_CONFIG_NOSYSTEM", "1")
 			e.Setenv("GOCACHE", filepath.Join(os.TempDir(), "handrail-script-gocache"))
 			e.Setenv("GOFLAGS", "-mod=mod")
+			e.Setenv("FRONTENDS", os.Getenv("FRONTENDS")) // of testdata/frontends
 			test, _ := e.T().(interface{ Failed() bool })
 			e.Values[stageKey{}] = &stage{act: runs, test: test}
 			return nil

@@ -285,6 +285,7 @@ func (s *server) newQueue(r *serveRunner, jobs queue.Engine) (err error) {
 		Quotas:       newQuotas(s.cfg.Quotas),
 		Policy:       s.cfg.Policy,
 		Model:        s.cfg.Model.Name,
+		Dashboard:    s.cfg.Dashboard.URL,
 		Repositories: s.cfg.GitHub.Served(),
 		Apps:         s.cfg.GitHub.Apps,
 		Sees:         s.hasVision,

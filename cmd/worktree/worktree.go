@@ -11,10 +11,12 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/handrail-bot/handrail/gitops"
@@ -214,19 +216,42 @@ func (t Tree) Settings(ctx context.Context) (s gitops.Settings) {
 	if t.dir == "" {
 		return s
 	}
-	s.Ignored = t.owned(ctx, "core.excludesFile", "ignore") + "\n" + t.inside(ctx, "info/exclude")
-	s.Below, s.Above = t.owned(ctx, "core.attributesFile", "attributes"), t.inside(ctx, "info/attributes")
-	const ends = "core.autocrlf"
-	text, _ := t.git(ctx, nil, "config", "--get", ends) // git fails if the key is not set
-	s.AutoCRLF = strings.EqualFold(strings.TrimSpace(text), "input") || t.isSet(ctx, ends)
-	list, _ := t.git(ctx, nil, "config", "--name-only", "-z", "--get-regexp", `^filter\..*\.(clean|process)$`)
-	for key := range strings.SplitSeq(list, "\x00") {
-		key, _ = strings.CutPrefix(key, "filter.")
-		if i := strings.LastIndexByte(key, '.'); i > 0 {
-			s.Filters = append(s.Filters, key[:i])
+	set := t.values(ctx, `^(core\.(excludesfile|attributesfile|autocrlf)|filter\..*\.(clean|process))$`)
+	list, _ := t.git(ctx, nil, "rev-parse", "--git-path", "info/exclude", "--git-path", "info/attributes")
+	exclude, attributes, _ := strings.Cut(strings.TrimSuffix(list, "\n"), "\n")
+	s.Ignored = t.owned(ctx, set, "core.excludesfile", "ignore") + "\n" + t.read(exclude)
+	s.Below, s.Above = t.owned(ctx, set, "core.attributesfile", "attributes"), t.read(attributes)
+	ends, ok := set["core.autocrlf"]
+	s.AutoCRLF = ok && (strings.EqualFold(ends, "input") || isTrue(ends))
+	for _, key := range slices.Sorted(maps.Keys(set)) {
+		name, filter := strings.CutPrefix(key, "filter.")
+		if i := strings.LastIndexByte(name, '.'); filter && i > 0 {
+			s.Filters = append(s.Filters, name[:i])
 		}
 	}
+	s.Filters = slices.Compact(s.Filters)
 	return s
+}
+
+// values returns the settings whose keys match a pattern of git, the last one of each key. A
+// key that stands without a value is "true", as for git.
+func (t Tree) values(ctx context.Context, keys string) map[string]string {
+	list, _ := t.git(ctx, nil, "config", "-z", "--get-regexp", keys) // git fails if no key is set
+	out := map[string]string{}
+	for entry := range strings.SplitSeq(strings.TrimSuffix(list, "\x00"), "\x00") {
+		key, value, ok := strings.Cut(entry, "\n")
+		if !ok {
+			value = "true"
+		}
+		out[key] = value
+	}
+	return out
+}
+
+// isTrue reports whether git reads a value as true.
+func isTrue(value string) bool {
+	n, err := strconv.Atoi(value)
+	return slices.Contains([]string{"true", "yes", "on"}, strings.ToLower(value)) || err == nil && n != 0
 }
 
 // isSet reports whether a key of git's settings is true.
@@ -237,9 +262,15 @@ func (t Tree) isSet(ctx context.Context, key string) bool {
 
 // owned returns the content of a file that a key of git's settings names; name is its usual
 // name in git's directory below the user's settings.
-func (t Tree) owned(ctx context.Context, key, name string) string {
-	at, err := t.git(ctx, nil, "config", "--type=path", "--get", key)
-	if at = strings.TrimSuffix(at, "\n"); err == nil {
+func (t Tree) owned(ctx context.Context, set map[string]string, key, name string) string {
+	if at, ok := set[key]; ok {
+		if strings.HasPrefix(at, "~") || strings.HasPrefix(at, "%") { // git knows what that means
+			at, _ = t.git(ctx, nil, "config", "--type=path", "--get", key)
+			at = strings.TrimSuffix(at, "\n")
+		}
+		if at == "" {
+			return ""
+		}
 		return t.read(at)
 	}
 	dir := os.Getenv("XDG_CONFIG_HOME")
@@ -250,15 +281,6 @@ func (t Tree) owned(ctx context.Context, key, name string) string {
 		return ""
 	}
 	return t.read(filepath.Join(dir, "git", name))
-}
-
-// inside returns the content of a file in the git directory.
-func (t Tree) inside(ctx context.Context, name string) string {
-	at, err := t.git(ctx, nil, "rev-parse", "--git-path", name)
-	if err != nil {
-		return ""
-	}
-	return t.read(strings.TrimSuffix(at, "\n"))
 }
 
 func (t Tree) read(name string) string {

@@ -3,10 +3,13 @@ package edit
 import (
 	"context"
 	_ "embed" // the description
+	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/handrail-bot/handrail/agent/patch"
+	"github.com/handrail-bot/handrail/agent/patch/syntax"
+	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/agent/tools"
 	"github.com/handrail-bot/handrail/policy"
 )
@@ -68,7 +71,7 @@ func editFile(k *tools.Kit) tools.Tool {
 			return plan{}, err
 		}
 		if sketch != "" {
-			err = c.merge(sketch)
+			err = c.merge(sketch, a.Merged)
 		} else {
 			err = c.replaceAll(reps)
 		}
@@ -172,13 +175,24 @@ func (c *change) replaceAll(reps []replacement) error {
 	return nil
 }
 
-func (c *change) merge(sketch string) error {
+// merge applies a sketch. merged, if not nil, is the model's answer about parts with open places.
+func (c *change) merge(sketch string, merged *session.Merged) error {
 	text, notes := patch.Clean(c.path, c.before, sketch)
 	out, err := patch.Merge(c.before, text)
+	if err != nil && merged != nil && errors.As(err, new(*patch.Unsettled)) {
+		if placed, errPlaced := patch.Settle(c.before, text, merged.Text); errPlaced == nil && !c.breaks(placed.Text) {
+			out, err = placed, nil
+		}
+	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.path, err)
 	}
 	c.after = out.Text
 	c.notes = append(append(c.notes, notes...), out.Notes...)
 	return nil
+}
+
+// breaks reports whether the file parses, and text in its place does not.
+func (c *change) breaks(text string) bool {
+	return syntax.Check(c.path, text) != nil && syntax.Check(c.path, c.before) == nil //control:merge-parses
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/agent/tools/toolstest"
 )
 
@@ -80,5 +81,44 @@ func TestSketchesOfFunctions(t *testing.T) {
 	t.Logf("%d of %d right", right, all)
 	if all < 100 || right*100 < all*98 {
 		t.Errorf("only %d of %d are right", right, all)
+	}
+}
+
+// TestMergedSketch: an answer about the places of a sketch passes the checks of every edit, and the
+// file parses as before.
+func TestMergedSketch(t *testing.T) {
+	const before = "package a\n\nfunc first() {\n\tload()\n\tsave()\n}\n\nfunc second() {\n\tload()\n\tsave()\n}\n"
+	const mark = "// ... existing code ...\n"
+	const third = "func third() {\n}\n"
+	b := toolstest.Open(t, map[string]string{"a.go": before})
+	edit := b.Tool("edit_file")
+	for name, tt := range map[string]struct{ sketch, answer, want string }{
+		"behind a function":       {mark + third + mark, before + third, before + third},
+		"no answer":               {mark + third + mark, "", ""},
+		"inside a function":       {mark + third + mark, strings.Replace(before, "\tsave()\n", "\tsave()\n"+third, 1), ""},
+		"the second of two lines": {mark + "\tsave()\n\tsay()\n" + mark, before[:len(before)-2] + "\tsay()\n}\n", before[:len(before)-2] + "\tsay()\n}\n"},
+	} {
+		if err := b.WS.Write(t.Context(), "a.go", []byte(before)); err != nil {
+			t.Fatal(err)
+		}
+		call := session.Call{
+			ID: "c1", Name: "edit_file", Arguments: []byte(toolstest.Arguments("path", "a.go", "code_edit", tt.sketch)),
+			Merged: &session.Merged{Call: "c1", Text: tt.answer},
+		}
+		action, err := edit.Intent(t.Context(), call)
+		if err == nil {
+			_, err = edit.Run(t.Context(), call, nil)
+		}
+		want := tt.want
+		if want == "" {
+			want = before
+		}
+		got, _, errRead := b.WS.ReadAll(t.Context(), "a.go", 0)
+		if errRead != nil || (err == nil) != (tt.want != "") || string(got) != want {
+			t.Errorf("%s: %v, the file is\n%s", name, err, got)
+		}
+		if err == nil && !strings.Contains(action.Display, "+func third() {") && !strings.Contains(action.Display, "+\tsay()") {
+			t.Errorf("%s: an approver sees %s", name, action.Display)
+		}
 	}
 }

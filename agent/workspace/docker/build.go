@@ -46,6 +46,9 @@ func (e *Engine) Build(ctx context.Context, b workspace.Build) error {
 	if err != nil {
 		return fmt.Errorf("build image: %w", err)
 	}
+	if err := e.checkTriggers(ctx, b.From); err != nil {
+		return err
+	}
 	limits := b.Limits.WithDefaults()
 	args := map[string]*string{}
 	for name, value := range b.Args {
@@ -83,6 +86,26 @@ func (e *Engine) Build(ctx context.Context, b workspace.Build) error {
 	err = follow(res.Body, b.Tell)
 	_ = files.Close()
 	return errors.Join(err, ignoreClosed(<-packed))
+}
+
+// checkTriggers returns an error if an image has instructions for builds from it (ONBUILD): a
+// builder carries them out, ADD of an address included, and no approver saw them.
+func (e *Engine) checkTriggers(ctx context.Context, images []string) error {
+	for _, name := range images {
+		res, err := e.docker.ImageInspect(ctx, name)
+		if err != nil {
+			return fmt.Errorf("find image %s: %w", name, err)
+		}
+		if res.Config != nil && len(res.Config.OnBuild) > 0 { //control:recipe-triggers
+			return fmt.Errorf(
+				"%w: the image %s has instructions of its own for builds from it, which no approval shows: ONBUILD %s",
+				workspace.ErrBuild,
+				name,
+				strings.Join(res.Config.OnBuild, "; ONBUILD "),
+			)
+		}
+	}
+	return nil
 }
 
 func ignoreClosed(err error) error {

@@ -98,6 +98,17 @@ func TestBuild(t *testing.T) {
 	if _, err = build("alone", "", workspace.Build{Beside: "nobody"}); err == nil {
 		t.Error("it was built in the network of a workspace that there is not")
 	}
+	trigger, err := build("trigger", "ONBUILD ADD http://127.0.0.1:1/x /x\nONBUILD RUN touch /ran\n", workspace.Build{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = build("triggered", "FROM "+trigger+"\n", workspace.Build{From: []string{image, trigger}})
+	if !errors.Is(err, workspace.ErrBuild) || !strings.Contains(err.Error(), "ONBUILD ADD http://127.0.0.1:1/x") {
+		t.Errorf("from an image with instructions for builds from it: %v", err)
+	}
+	if _, err = build("untriggered", "", workspace.Build{From: []string{image}}); err != nil {
+		t.Errorf("from an image without any: %v", err)
+	}
 	beside, err := e.Open(t.Context(), workspace.Spec{Session: "beside", Image: image, Egress: refuses{}, State: filepath.Join(t.TempDir(), "state")})
 	if err != nil {
 		t.Fatal(err)
