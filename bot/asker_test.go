@@ -52,7 +52,7 @@ func (w *world) counted(change func(*bot.Config)) *counter {
 	must(w.t, err)
 	cfg := bot.Config{
 		Store: w.store.Store, GitHub: client, Runner: w, Policy: policy.DefaultConfig(), Model: "m",
-		TTL: time.Second, Settle: 10 * time.Millisecond, Every: time.Millisecond,
+		TTL: 10 * time.Minute, Settle: 10 * time.Millisecond, Every: time.Millisecond,
 	}
 	if change != nil {
 		change(&cfg)

@@ -72,7 +72,7 @@ func newWorld(t *testing.T) *world {
 	must(t, err)
 	w.bot, err = bot.New(bot.Config{
 		Store: w.store.Store, GitHub: client, Runner: w, Watchers: watchers, Policy: policy.DefaultConfig(), Model: "m",
-		TTL: time.Second, Settle: 10 * time.Millisecond, Every: time.Millisecond,
+		TTL: 10 * time.Minute, Settle: 10 * time.Millisecond, Every: time.Millisecond,
 	})
 	must(t, err)
 	return w
@@ -219,7 +219,7 @@ func (w *world) with(s store.Store) *bot.Bot {
 	w.t.Helper()
 	b, err := bot.New(bot.Config{
 		Store: s, GitHub: w.client(), Runner: w, Watchers: watchers, Policy: policy.DefaultConfig(), Model: "m",
-		TTL: time.Second, Settle: 10 * time.Millisecond, Every: time.Millisecond,
+		TTL: 10 * time.Minute, Settle: 10 * time.Millisecond, Every: time.Millisecond,
 	})
 	must(w.t, err)
 	return b

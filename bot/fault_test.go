@@ -159,7 +159,7 @@ func (w *world) brittleWith(change func(*bot.Config)) *bot.Bot {
 	w.t.Helper()
 	cfg := bot.Config{
 		Store: w.store.Store, GitHub: w.client(), Runner: w, Policy: policy.DefaultConfig(), Model: "m",
-		TTL: time.Second, Settle: 10 * time.Millisecond, Every: time.Millisecond,
+		TTL: 10 * time.Minute, Settle: 10 * time.Millisecond, Every: time.Millisecond,
 	}
 	change(&cfg)
 	b, err := bot.New(cfg)

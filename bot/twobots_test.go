@@ -110,7 +110,7 @@ func TestTwoBots(t *testing.T) {
 			clock := func() time.Time { return c.now }
 			w.bot = w.listens(ghapp.Config{Token: token, Own: ownKey(t, "one"), Clock: clock, Backoff: time.Millisecond}, func(cfg *bot.Config) {
 				cfg.Quotas, cfg.Now = quotas{quota.NewRequests(quota.Hourly{Sender: most})}, clock
-				cfg.TTL, cfg.Settle, cfg.Every = time.Second, time.Millisecond, time.Millisecond
+				cfg.TTL, cfg.Settle, cfg.Every = 10*time.Minute, time.Millisecond, time.Millisecond
 				if tt.listed {
 					cfg.Policy.Approvals.Bots = []int64{w.gh.UserID(tt.other)}
 				}

@@ -19,6 +19,7 @@ package lsp
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -41,6 +42,8 @@ import (
 type Config struct {
 	Root   string
 	Server Server
+	Start  time.Duration // limit of the handshake, 0 means [StartTime]
+	Call   time.Duration // limit of a request, 0 means [CallTime]
 }
 
 // ErrSilent means that the server did not answer in time.
@@ -101,10 +104,10 @@ func has(provider json.RawMessage) bool {
 	return s != "" && s != "null" && s != "false"
 }
 
-// startTime is the time limit of the handshake, callTime that of a request.
+// StartTime is the time limit of the handshake, CallTime that of a request.
 const (
-	startTime = 30 * time.Second
-	callTime  = 20 * time.Second
+	StartTime = 30 * time.Second
+	CallTime  = 20 * time.Second
 )
 
 // Start greets the server at the other end of conn. On failure it closes conn.
@@ -135,7 +138,7 @@ func Start(ctx context.Context, conn io.ReadWriteCloser, cfg Config) (*Client, e
 }
 
 func (c *Client) greet(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, startTime)
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(c.cfg.Start, StartTime))
 	defer cancel()
 	folder := map[string]any{"uri": uriOf(c.cfg.Root), "name": filepath.Base(c.cfg.Root)}
 	var res struct {
@@ -216,7 +219,7 @@ const (
 // call makes a request. A request that the server drops because it is changing its mind is made
 // again.
 func (c *Client) call(ctx context.Context, method string, params, result any) error {
-	ctx, cancel := context.WithTimeout(ctx, callTime)
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(c.cfg.Call, CallTime))
 	defer cancel()
 	for try := 1; ; try++ {
 		err := c.rpc.Call(ctx, method, params, result)

@@ -84,6 +84,8 @@ func try(t *testing.T, server *lsptest.Server, files map[string]string) (bench, 
 	c, err := lsp.Start(t.Context(), near, lsp.Config{
 		Root:   dir,
 		Server: described,
+		Start:  patience,
+		Call:   patience,
 	})
 	t.Cleanup(func() {
 		if c != nil {
@@ -406,7 +408,7 @@ func TestManyRequests(t *testing.T) {
 		defer close(began)
 		greeted(bufio.NewReader(far), far)
 	}()
-	c, err := lsp.Start(t.Context(), near, lsp.Config{Root: "/", Server: lsp.Server{Name: "fake"}})
+	c, err := lsp.Start(t.Context(), near, lsp.Config{Root: "/", Server: lsp.Server{Name: "fake"}, Start: patience})
 	if err == nil {
 		t.Cleanup(c.Close)
 	}
@@ -489,7 +491,7 @@ func TestLongMessage(t *testing.T) {
 		answer := fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"capabilities":{}}%s}`, request.ID, strings.Repeat(" ", 40<<20))
 		_, _ = fmt.Fprintf(far, "Content-Length: %d\r\n\r\n%s", len(answer), answer)
 	}()
-	fake := lsp.Config{Root: "/", Server: lsp.Server{Name: "fake"}}
+	fake := lsp.Config{Root: "/", Server: lsp.Server{Name: "fake"}, Start: patience}
 	if _, err := lsp.Start(t.Context(), near, fake); err == nil {
 		t.Fatal("a message of 40 MiB was read")
 	}
@@ -541,7 +543,7 @@ func TestTalkativeServer(t *testing.T) {
 		}
 		_, _ = io.Copy(io.Discard, in)
 	}()
-	c, err := lsp.Start(t.Context(), near, lsp.Config{Root: "/", Server: lsp.Server{Name: "fake"}})
+	c, err := lsp.Start(t.Context(), near, lsp.Config{Root: "/", Server: lsp.Server{Name: "fake"}, Start: patience})
 	if err != nil {
 		t.Fatal(err)
 	}

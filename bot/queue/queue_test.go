@@ -385,7 +385,7 @@ func takeOver(w *world) {
 func lostLease(w *world) {
 	s := w.open()
 	started, ended := make(chan struct{}, 1), make(chan error, 1)
-	q := w.start(s, queue.Config{TTL: 300 * time.Millisecond, Sweep: time.Hour, Work: func(ctx context.Context, _ string) error {
+	q := w.start(s, queue.Config{TTL: 6 * time.Second, Sweep: time.Hour, Work: func(ctx context.Context, _ string) error {
 		started <- struct{}{}
 		<-ctx.Done()
 		ended <- context.Cause(ctx)

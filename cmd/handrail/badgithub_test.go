@@ -216,6 +216,7 @@ func (p *passedCases) note(t *testing.T, parts ...string) {
 // TestPassedCasesAreNotToldAgain: a long form that was ended goes on behind the passed cases,
 // and a line that was cut off does not count.
 func TestPassedCasesAreNotToldAgain(t *testing.T) {
+	t.Parallel()
 	before := *badDone
 	defer func() { *badDone = before }()
 	*badDone = filepath.Join(t.TempDir(), "done")

@@ -55,7 +55,8 @@ func newComposed(t *testing.T, file string) *composed {
 	c.write("compose.yaml", text)
 	c.write(".env", "HANDRAIL_DATABASE="+data+"/handrail.db\nHANDRAIL_WEBHOOK_SECRET=only-a-test\n")
 	options, err := compose.NewProjectOptions([]string{filepath.Join(c.dir, "compose.yaml")},
-		compose.WithWorkingDirectory(c.dir), compose.WithName("handrail-test-"+fmt.Sprint(os.Getpid())), compose.WithEnvFiles(), compose.WithDotEnv)
+		compose.WithWorkingDirectory(c.dir), compose.WithName(fmt.Sprintf("handrail-test-%d-%s", os.Getpid(), strings.ToLower(t.Name()))),
+		compose.WithEnvFiles(), compose.WithDotEnv)
 	if err == nil {
 		c.project, err = options.LoadProject(t.Context())
 	}
@@ -213,6 +214,7 @@ var checkServer = []string{"handrail", "serve", "--check", "--listen", ":8080"}
 // TestCompose starts the server and its workspaces as docs/deploy says, on a
 // database in a file, and has a session work there from end to end.
 func TestCompose(t *testing.T) {
+	t.Parallel()
 	c := newComposed(t, "compose.bwrap.yaml")
 	c.up("workspaces")
 	c.up("handrail", checkServer...)
@@ -257,6 +259,7 @@ func TestCompose(t *testing.T) {
 // TestComposeDocker starts the server as docs/deploy says, and has a session work in a
 // container that docker makes, from end to end.
 func TestComposeDocker(t *testing.T) {
+	t.Parallel()
 	c := newComposed(t, "compose.yaml")
 	for _, dir := range []string{c.dir, filepath.Dir(c.dir), filepath.Dir(filepath.Dir(c.dir))} { // the user inside reaches its files
 		if err := os.Chmod(dir, 0o755); err != nil {

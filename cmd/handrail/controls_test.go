@@ -407,6 +407,7 @@ func marks(t *testing.T) map[string]place {
 // TestSafetyDocs holds the marks, the table of controls and the pages of promises together:
 // every mark is in the table, every control has a mark that its change fits, and a row.
 func TestSafetyDocs(t *testing.T) {
+	t.Parallel()
 	marked, used := marks(t), map[string]bool{}
 	names := map[string]bool{}
 	tests := testNames(t)

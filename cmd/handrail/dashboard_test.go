@@ -83,6 +83,17 @@ func (b *browser) get(path string) string {
 	return body
 }
 
+// until gets a page until it has a text: a request is in its thread before the session waits.
+func (b *browser) until(path, text string) (page string) {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.t.Context(), patience)
+	defer cancel()
+	if err := waitFor(ctx, func() bool { page = b.get(path); return strings.Contains(page, text) }); err != nil {
+		b.t.Fatalf("%s lacks %q: %v\n%s", path, text, err, page)
+	}
+	return page
+}
+
 // TestDashboardActs: a button of the dashboard is the command of a comment, with its
 // right, and the thread hears of it; who may not write has no say.
 func TestDashboardActs(t *testing.T) {
@@ -95,9 +106,9 @@ func TestDashboardActs(t *testing.T) {
 	s.say("you", "/agent clean the build")
 	id := regexp.MustCompile("Approval `([a-z0-9]{8})`").FindStringSubmatch(s.until("Approval `", "rm -rf build"))[1]
 	you, stranger := s.browse("you"), s.browse("stranger")
-	page := you.get("/approvals")
+	page := you.until("/approvals", `value="approve `+id+`"`)
 	link := regexp.MustCompile(`href="(/s/[a-z0-9]+)"`).FindStringSubmatch(page)
-	if link == nil || !strings.Contains(page, `value="approve `+id+`"`) || !strings.Contains(page, "rm -rf build") {
+	if link == nil || !strings.Contains(page, "rm -rf build") {
 		t.Fatalf("the page of approvals lacks the request: %s", page)
 	}
 	if body := stranger.get("/approvals"); strings.Contains(body, "rm -rf build") {

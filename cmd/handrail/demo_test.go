@@ -12,6 +12,7 @@ import (
 
 // A demo that fails tells one cause, that of the bot, and one remedy.
 func TestDemoFailure(t *testing.T) {
+	t.Parallel()
 	d := &demo{cmd: &demoCmd{}, server: &server{workspace: "docker"}}
 	for body, want := range map[string]string{
 		"@you\n\n❌ **failed**\n\nThe session could not\ngo on.\n\nTry again.": ": The session could not go on.",
@@ -31,6 +32,7 @@ func TestDemoFailure(t *testing.T) {
 
 // An edited comment is shown as its new lines; a count of steps alone is not shown.
 func TestDemoShowsChanges(t *testing.T) {
+	t.Parallel()
 	var out strings.Builder
 	d := &demo{w: &console{out: &out}}
 	d.edited(thread.Ref{Number: 1}, "bot", "running\n\n- [ ] a\n- [ ] b\n▸ 1 step", "running\n\n- [x] a\n- [ ] b\n▸ 2 steps")

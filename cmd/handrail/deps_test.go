@@ -309,6 +309,7 @@ func covers(patterns []string, target string) bool {
 }
 
 func TestArrows(t *testing.T) {
+	t.Parallel()
 	for _, s := range sources(t) {
 		may, ok := allowed(s.dir)
 		if !ok {
@@ -337,6 +338,7 @@ var testOnly = []string{"agent/acp/acptest", "agent/lsp/lsptest", "agent/llm/llm
 // The program links two test doubles, for the demo: the small GitHub and the scripted
 // model.
 func TestTestCodeIsNotLinked(t *testing.T) {
+	t.Parallel()
 	cmd := exec.Command("go", "list", "-mod=readonly", "-deps", ".")
 	cmd.Env = append(os.Environ(), "GOPROXY=off")
 	out, err := cmd.Output()
@@ -374,6 +376,7 @@ func testArrow(dir, target string) bool {
 }
 
 func TestThirdPartyHomes(t *testing.T) {
+	t.Parallel()
 	for _, s := range sources(t) {
 		for _, im := range imports(s) {
 			for lib, where := range homes {
@@ -389,6 +392,7 @@ func TestThirdPartyHomes(t *testing.T) {
 }
 
 func TestEnvironmentOnlyInCmd(t *testing.T) {
+	t.Parallel()
 	for _, s := range sources(t) {
 		if s.test || strings.HasPrefix(s.dir, "cmd/") || strings.HasSuffix(s.dir, "test") {
 			continue
@@ -407,6 +411,7 @@ func TestEnvironmentOnlyInCmd(t *testing.T) {
 }
 
 func TestNoMachinePaths(t *testing.T) {
+	t.Parallel()
 	for _, s := range sources(t) {
 		data, err := os.ReadFile(filepath.Join("../..", s.file))
 		if err != nil {
@@ -424,6 +429,7 @@ func TestNoMachinePaths(t *testing.T) {
 const maxFuncLines = 100
 
 func TestFunctionLength(t *testing.T) {
+	t.Parallel()
 	for _, s := range sources(t) {
 		if s.test {
 			continue
@@ -441,6 +447,7 @@ func TestFunctionLength(t *testing.T) {
 }
 
 func TestPackageComments(t *testing.T) {
+	t.Parallel()
 	has := map[string]bool{}
 	for _, s := range sources(t) {
 		if !s.test {
@@ -455,6 +462,7 @@ func TestPackageComments(t *testing.T) {
 }
 
 func TestNoVaguePackages(t *testing.T) {
+	t.Parallel()
 	for _, s := range sources(t) {
 		if slices.Contains([]string{"util", "utils", "common", "shared", "types", "models", "helpers"}, s.tree.Name.Name) {
 			t.Errorf("%s: package name %s says nothing", s.file, s.tree.Name.Name)

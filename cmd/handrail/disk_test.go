@@ -34,6 +34,7 @@ const diskSize = 64 << 20
 // it comes again, and with room again everything ends right. The long form is
 // `make disk`.
 func TestDiskFull(t *testing.T) {
+	t.Parallel()
 	leftToCI(t)
 	needProcesses(t)
 	needMount(t)

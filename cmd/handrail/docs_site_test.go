@@ -59,6 +59,7 @@ func anchors(text string) map[string]bool {
 // TestEveryLinkLeadsSomewhere: what a page links to in the repository is there, and so is
 // the heading; and every page can be found from the first one.
 func TestEveryLinkLeadsSomewhere(t *testing.T) {
+	t.Parallel()
 	linked := map[string]bool{"README.md": true, "testdata/script/README.md": true, ".github/SECURITY.md": true, ".github/CONTRIBUTING.md": true}
 	all := pages(t)
 	for _, page := range all {
@@ -92,6 +93,7 @@ func TestEveryLinkLeadsSomewhere(t *testing.T) {
 // TestEveryCommandInAPageIsOne: verbs and flags of handrail in blocks of commands are those
 // that the program has.
 func TestEveryCommandInAPageIsOne(t *testing.T) {
+	t.Parallel()
 	helps := map[string]string{}
 	found := 0
 	for _, page := range pages(t) {

@@ -27,6 +27,7 @@ func document(t *testing.T, name string) string {
 
 // TestTourDocs: the places that doc.go names exist.
 func TestTourDocs(t *testing.T) {
+	t.Parallel()
 	named := regexp.MustCompile(`\b(?:cmd|bot|agent|gitops|policy|docs|testdata)(?:/[a-z_-]+)+(?:\.go|\.md)?`).
 		FindAllString(document(t, "cmd/handrail/doc.go"), -1)
 	if len(named) < 20 {
@@ -61,6 +62,7 @@ func keyPaths(t reflect.Type, prefix string) (list []string) {
 
 // TestEveryKeyIsDocumented holds docs/configuration.md to the code.
 func TestEveryKeyIsDocumented(t *testing.T) {
+	t.Parallel()
 	text := document(t, "docs/configuration.md")
 	server, repository, ok := strings.Cut(text, "## A repository's file")
 	if !ok {
@@ -99,6 +101,7 @@ func TestEveryKeyIsDocumented(t *testing.T) {
 // TestDocumentedExamples checks every YAML block of the documents with the
 // program itself, and runs every `handrail policy explain` line.
 func TestDocumentedExamples(t *testing.T) {
+	t.Parallel()
 	key := keyFile(t, "")
 	for _, name := range []string{"docs/configuration.md", "docs/cli.md", "docs/dependencies.md", "README.md"} {
 		text := document(t, name)
@@ -145,6 +148,7 @@ func runsAsShown(t *testing.T, line string) {
 // TestCodeHasLimitsOfItsOwn: in what docs/deploy ships for containers, what makes
 // workspaces has limits of its own, no secret, and alone a profile of its own.
 func TestCodeHasLimitsOfItsOwn(t *testing.T) {
+	t.Parallel()
 	type container struct {
 		Name, Image     string
 		Args            []string
@@ -214,6 +218,7 @@ func TestCodeHasLimitsOfItsOwn(t *testing.T) {
 // TestDeployFiles: the configurations that docs/deploy ships are read without
 // a complaint.
 func TestDeployFiles(t *testing.T) {
+	t.Parallel()
 	manifest := document(t, "docs/deploy/kubernetes.yaml")
 	var configMap struct{ Data map[string]string }
 	if err := yaml.NewDecoder(strings.NewReader(manifest)).Decode(&configMap); err != nil {

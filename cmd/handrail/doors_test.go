@@ -49,6 +49,7 @@ func keys(v map[string]any) string {
 }
 
 func TestExplainCommandDoor(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct{ command, severity, decision string }{
 		"plain":               {"go test ./...", "none", "allow"},
 		"critical":            {"rm -rf /", "critical", "ask"},
@@ -88,6 +89,7 @@ func TestExplainCommandDoor(t *testing.T) {
 }
 
 func TestExplainFileDoor(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		path, decision, pattern string
 	}{
@@ -124,6 +126,7 @@ func TestExplainFileDoor(t *testing.T) {
 // TestStdinLines sends what scripts send: every line but an empty one is
 // answered by one, in order, with its id as it was written.
 func TestStdinLines(t *testing.T) {
+	t.Parallel()
 	lines := []struct{ in, id, has string }{
 		{"\ufeff" + `{"id":1,"command":"ls"}`, `1`, `"decision":"allow"`},
 		{`{"id":"a \"b\" <c> ü","command":"ls","more":[1,{"x":2}]}`, `"a \"b\" <c> ü"`, `"decision":"allow"`},
@@ -173,6 +176,7 @@ func TestStdinLines(t *testing.T) {
 }
 
 func TestStdinOfNothing(t *testing.T) {
+	t.Parallel()
 	for _, in := range []string{"", "\n", "\r\n\r\n", "\ufeff"} {
 		out, errs, code := atDoor(t, in, "policy", "explain", "file", "--stdin")
 		if out != "" || errs != "" || code != exitDone {
@@ -184,6 +188,7 @@ func TestStdinOfNothing(t *testing.T) {
 // TestStdinAnswersAtOnce holds a conversation: a script may wait for each
 // answer before it asks again.
 func TestStdinAnswersAtOnce(t *testing.T) {
+	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	inR, inW := io.Pipe()
@@ -214,6 +219,7 @@ func TestStdinAnswersAtOnce(t *testing.T) {
 // TestWrongUseIsJSONToo: a script that reads JSON gets JSON, whatever was
 // wrong, on standard output; the same sentence is on standard error.
 func TestWrongUseIsJSONToo(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	bad := filepath.Join(dir, "agent.yml")
 	if err := os.WriteFile(bad, []byte("mod: code\n"), 0o600); err != nil {
@@ -254,6 +260,7 @@ func TestWrongUseIsJSONToo(t *testing.T) {
 
 // TestNoVerb: a person who types just the name gets help, a script nothing.
 func TestNoVerb(t *testing.T) {
+	t.Parallel()
 	out, errs, code := atDoor(t, "")
 	if out != "" || code != exitUsage || !strings.Contains(errs, "Usage: handrail") || !strings.Contains(errs, "To begin with:\n  demo") {
 		t.Errorf("exit %d, stdout %q, stderr %q", code, out, errs)
@@ -273,6 +280,7 @@ func TestNoVerb(t *testing.T) {
 // TestExplainUnknownProgram: a program that no rule knows is named, and what
 // it needs depends on the wall.
 func TestExplainUnknownProgram(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		flags              []string
 		severity, decision string

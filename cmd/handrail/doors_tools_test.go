@@ -45,6 +45,7 @@ func toolTree(t *testing.T) string {
 // three fields, 0 when ok, 1 when the tool or the policy said no, 2 when the
 // command line was wrong.
 func TestToolsCallDoor(t *testing.T) {
+	t.Parallel()
 	dir := toolTree(t)
 	for name, c := range map[string]struct {
 		args []string
@@ -126,6 +127,7 @@ func TestToolsCallDoor(t *testing.T) {
 }
 
 func TestToolsCallYesWrites(t *testing.T) {
+	t.Parallel()
 	dir := toolTree(t)
 	out, _, code := atDoor(t, `{"path":".github/workflows/ci.yml","content":"on: push\n"}`,
 		"tools", "call", "write_file", "--args", "-", "--repo", dir, "--yes", "--json")
@@ -139,6 +141,7 @@ func TestToolsCallYesWrites(t *testing.T) {
 
 // TestToolsCallConfig: the repository's rules hold for calls by hand too.
 func TestToolsCallConfig(t *testing.T) {
+	t.Parallel()
 	dir := toolTree(t)
 	rules := filepath.Join(t.TempDir(), "agent.yml")
 	if err := os.WriteFile(rules, []byte("commands: {deny: [echo]}\nsensitive_files: [{pattern: '*.txt', approve: required}]\n"), 0o600); err != nil {
@@ -157,6 +160,7 @@ func TestToolsCallConfig(t *testing.T) {
 
 // TestToolsListAndParseDoor: what list prints is what parse takes.
 func TestToolsListAndParseDoor(t *testing.T) {
+	t.Parallel()
 	out, errs, code := atDoor(t, "", "tools", "list", "--json")
 	var list []map[string]any
 	if err := json.Unmarshal([]byte(out), &list); err != nil || code != exitDone || errs != "" || strings.Count(out, "\n") != 1 {
@@ -192,6 +196,7 @@ func TestToolsListAndParseDoor(t *testing.T) {
 // TestToolsParseTakesAnything: no text makes parse fail or print something
 // else than its object.
 func TestToolsParseTakesAnything(t *testing.T) {
+	t.Parallel()
 	for name, in := range map[string]string{
 		"nothing": "", "prose": "I would read the file first.", "bytes": "\x00\xff\xfe", "a cut call": `<tool_call>{"name":"read_file","arguments":{"path":"a.`,
 		"unknown tool": `<tool_call>{"name":"fly","arguments":{}}</tool_call>`, "deep": strings.Repeat("[", 100_000), "many": strings.Repeat("<tool_call>{}", 10_000),
@@ -211,6 +216,7 @@ func TestToolsParseTakesAnything(t *testing.T) {
 // TestToolsFile: the tools can be given in every form in which they are
 // commonly written, and what is none of them is refused.
 func TestToolsFile(t *testing.T) {
+	t.Parallel()
 	const schema = `{"type":"object","properties":{"to":{"type":"string"},"n":{"type":"integer"}},"required":["to"]}`
 	file := filepath.Join(t.TempDir(), "tools.json")
 	parse := func(tools string) (string, int) {
@@ -249,6 +255,7 @@ func TestToolsFile(t *testing.T) {
 // TestToolsParseNamesUnknownTools: a call to a tool that does not exist is
 // reported with those that do.
 func TestToolsParseNamesUnknownTools(t *testing.T) {
+	t.Parallel()
 	out, _, _ := atDoor(t, strings.Repeat(`<tool_call>{"name":"raed_file","arguments":{}}</tool_call>`, 2), "tools", "parse", "--json")
 	v := oneObject(t, out)
 	calls, _ := v["calls"].([]any)
@@ -259,6 +266,7 @@ func TestToolsParseNamesUnknownTools(t *testing.T) {
 }
 
 func TestVersionDoor(t *testing.T) {
+	t.Parallel()
 	out, errs, code := atDoor(t, "", "version", "--json")
 	v := oneObject(t, out)
 	if code != exitDone || errs != "" || keys(v) != "version commit modified go platform" {
@@ -270,6 +278,7 @@ func TestVersionDoor(t *testing.T) {
 }
 
 func TestConfigSchemaDoor(t *testing.T) {
+	t.Parallel()
 	for name, args := range map[string][]string{"agent.json": {"config", "schema"}, "server.json": {"config", "schema", "--server"}} {
 		want, _, code := atDoor(t, "", args...)
 		if code != exitDone || document(t, "docs/schema/"+name) != want {
@@ -291,6 +300,7 @@ func TestConfigSchemaDoor(t *testing.T) {
 
 // What people never see is no text of an answer, and a call in thinking is none.
 func TestParseShowsWhatPeopleSee(t *testing.T) {
+	t.Parallel()
 	const call = `<tool_call>{"name":"read_file","arguments":{"path":"%s"}}</tool_call>`
 	for in, want := range map[string]string{
 		"<think>hm " + fmt.Sprintf(call, "no") + "</think>Done. [TASK_COMPLETE]": `{"calls":[],"text":"Done.","errors":[]}`,

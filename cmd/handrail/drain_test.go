@@ -25,6 +25,7 @@ func (s *story) look(fn func(store.Store)) {
 // than the server waits. Nothing says that the session runs while the server
 // is down, nobody holds it, and the next server goes on with it.
 func TestDrain(t *testing.T) {
+	t.Parallel()
 	s := newStory(t, greeting, `
 - calls: [{name: edit_file, arguments: {path: greet.sh, old_string: Helo, new_string: Hello}}]
 - {say: "Never said to the end.", misbehave: {stall: true}}
@@ -66,6 +67,7 @@ func TestDrain(t *testing.T) {
 // TestDrainWaits ends the server while work goes on that ends in time: it is
 // waited for.
 func TestDrainWaits(t *testing.T) {
+	t.Parallel()
 	s := newStory(t, greeting, `
 - calls: [{name: edit_file, arguments: {path: greet.sh, old_string: Helo, new_string: Hello}}]
 - {say: "The greeting is right now. [TASK_COMPLETE]", misbehave: {stall: true}}
@@ -92,6 +94,7 @@ func TestDrainWaits(t *testing.T) {
 // TestDeadlineWakes leaves a request unanswered: when its time is over, and
 // not before, the session goes on by itself and the model is told.
 func TestDeadlineWakes(t *testing.T) {
+	t.Parallel()
 	s := newStory(t, greeting, `
 - calls: [{name: run_terminal_command, arguments: {command: rm -rf build}}]
 - when: {tool_result_contains: [The request was not answered in time]}

@@ -69,6 +69,7 @@ var effects = map[string]string{
 
 // Each key of the configuration has a test that shows its effect.
 func TestEveryKeyHasAnEffect(t *testing.T) {
+	t.Parallel()
 	known := namesOfTests(t)
 	seen := map[string]bool{}
 	for _, key := range keysOf(reflect.TypeFor[config.Server](), "") {

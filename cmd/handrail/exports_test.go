@@ -136,6 +136,7 @@ func testImports() ([]string, error) {
 // and a method also when its type satisfies an interface with it. A package's
 // own tests need nothing.
 func TestExports(t *testing.T) {
+	t.Parallel()
 	for dir, names := range unusedExports(typedPackages(t)) {
 		slices.Sort(names)
 		t.Errorf("exports of %s without a user in another package (make them lower case, or delete them): %s", dir, strings.Join(names, " "))
@@ -384,6 +385,7 @@ func spokenOf(t types.Type, tell func(string)) {
 // stands in one function; a ruling about a tool is made in one function; and
 // who lets a tool run has looked at the verdict.
 func TestGateOnly(t *testing.T) {
+	t.Parallel()
 	const rule, run, door = "agent.gate.rule", "agent.gate.carryOut", "cmd/door.toolsCallCmd.call"
 	ran, ruled := map[string]int{}, map[string]int{}
 	for _, p := range typedPackages(t) {

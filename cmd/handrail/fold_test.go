@@ -38,6 +38,7 @@ var readers = map[string]string{
 
 // TestOneFold: nothing but agent/session makes a state out of events.
 func TestOneFold(t *testing.T) {
+	t.Parallel()
 	got := map[string]string{}
 	for _, s := range sources(t) {
 		if s.test || s.dir == "agent/session" {

@@ -29,6 +29,7 @@ func smallDisk(t *testing.T, dir, size string) {
 
 // TestTakeServerOnAFullDisk: the earlier server stays, and nothing is left of the new one.
 func TestTakeServerOnAFullDisk(t *testing.T) {
+	t.Parallel()
 	into := t.TempDir()
 	smallDisk(t, into, "64k")
 	state, _ := madeServer(t, "first")
@@ -45,6 +46,7 @@ func TestTakeServerOnAFullDisk(t *testing.T) {
 // The disk that has the mirrors fills up while a session works: it waits, and
 // goes on when there is room.
 func TestFullDiskUnderASession(t *testing.T) {
+	t.Parallel()
 	s := newStory(t, greeting, askMore)
 	s.stop()
 	dir := filepath.Join(s.cfg.Data, "mirrors")

@@ -154,6 +154,7 @@ func hostile(s *story) (base string) {
 // itself. Nothing of it runs outside, the session ends as ever, and nothing of
 // a git directory is pushed.
 func TestGitAttacks(t *testing.T) {
+	t.Parallel()
 	skipUnderRace(t)
 	bin := buildHandrail(t)
 	for _, engine := range []string{"local", "bwrap", "docker"}[:form(1, 3)] {
@@ -296,6 +297,7 @@ func (s *story) cleanTree(base string) {
 // TestGitAttacksAreLive is the control: plain git in a tree with the same
 // plants runs them. Without it, TestGitAttacks would prove nothing.
 func TestGitAttacksAreLive(t *testing.T) {
+	t.Parallel()
 	s := newStory(t, greeting, "- {say: never, optional: true}\n")
 	hostile(s)
 	s.stop()

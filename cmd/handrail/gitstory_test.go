@@ -113,6 +113,7 @@ func (s *story) has(branch string, files map[string]string) {
 
 // A person changed the same line on the branch: both keep what they did.
 func TestConflictGoesToABranchBeside(t *testing.T) {
+	t.Parallel()
 	s := newStory(t, greeting, `
 - calls: [{name: edit_file, arguments: {path: greet.sh, old_string: Helo, new_string: Hello}}]
 - calls: [{name: run_terminal_command, arguments: {command: "rm -rf build; echo echo Hello there > greet.sh"}}]
@@ -134,6 +135,7 @@ func TestConflictGoesToABranchBeside(t *testing.T) {
 
 // A rule of the repository is in the way: its words reach the person.
 func TestProtectedBranch(t *testing.T) {
+	t.Parallel()
 	s := newStory(t, greeting, fixGreeting)
 	if err := s.gh.Protect(storyRepo, storyBranch, ghcheck.Protection{RequirePull: true}); err != nil {
 		t.Fatal(err)
@@ -150,6 +152,7 @@ func TestProtectedBranch(t *testing.T) {
 // Nothing can be pushed: the work comes as a patch that git takes, and is
 // pushed when the rule is gone.
 func TestPatchWhenNothingCanBePushed(t *testing.T) {
+	t.Parallel()
 	s := newStory(t, greeting, `
 - when: {has_tool: edit_file}
   calls: [{name: write_file, arguments: {path: more.txt, content: "more\n"}}, {name: edit_file, arguments: {path: greet.sh, old_string: Helo, new_string: Hello}}]
@@ -203,6 +206,7 @@ func (s *story) show(text string) {
 // The branch that the pull request goes to was renamed while the session
 // worked.
 func TestBaseBranchIsGone(t *testing.T) {
+	t.Parallel()
 	s := newStory(t, greeting, askMore)
 	s.say("you", "/agent fix the greeting and clean the build")
 	s.request()
@@ -243,6 +247,7 @@ func pullStory(t *testing.T, turns string) (s *story, clone string) {
 // A pull request is force-pushed while the session works on it. Its first
 // checkpoint is not in the rewritten branch; it is not lost.
 func TestForcePushDuringWork(t *testing.T) {
+	t.Parallel()
 	s, clone := pullStory(t, askMore)
 	if err := os.WriteFile(filepath.Join(clone, "mine.txt"), []byte("better\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -260,6 +265,7 @@ func TestForcePushDuringWork(t *testing.T) {
 // The branch of a pull request is deleted while the session works: the work
 // makes it again, and since the pull request is closed, there is a new one.
 func TestPullBranchDeletedDuringWork(t *testing.T) {
+	t.Parallel()
 	s, clone := pullStory(t, askMore)
 	s.git(clone, "push", "-q", "origin", ":feature")
 	text := s.approve("**done**", "The branch `feature` was deleted, so I restored it", "Pull request: #")
@@ -279,6 +285,7 @@ func TestPullBranchDeletedDuringWork(t *testing.T) {
 // Workflow files are left out when the App may not push them; the rest goes
 // out, and people get the files.
 func TestWorkflowFilesAreAskedFor(t *testing.T) {
+	t.Parallel()
 	for name, turns := range map[string]string{
 		"with other work": `
 - calls:
@@ -377,6 +384,7 @@ func waitFor(ctx context.Context, ok func() bool) error {
 // The repository is taken away from the App while the session waits: nothing
 // crashes, nothing is pushed, and it goes on when it is back.
 func TestRepositoryIsGoneForAWhile(t *testing.T) {
+	t.Parallel()
 	s := newStory(t, greeting, askMore)
 	s.say("you", "/agent fix the greeting and clean the build")
 	id := s.request()
@@ -401,6 +409,7 @@ func TestRepositoryIsGoneForAWhile(t *testing.T) {
 
 // A patch that no comment can hold comes in parts, and they are whole.
 func TestLongPatch(t *testing.T) {
+	t.Parallel()
 	s := newStory(t, greeting, `
 - calls: [{name: run_terminal_command, arguments: {command: "seq 1 40000 > numbers.txt"}}, {name: write_file, arguments: {path: crlf.txt, content: "a\r\nb\r\n"}}]
 - {say: "Done. [TASK_COMPLETE]", optional: true}

@@ -34,6 +34,7 @@ func (s *story) report(body string) {
 // A picture in the issue, one in the comment and one in a follow-up reach a
 // model that sees; what is elsewhere is not asked for, and the model is told.
 func TestPictureInTheIssue(t *testing.T) {
+	t.Parallel()
 	s := newStoryOf(t, seeing, greeting, `
 - when:
     images: 2
@@ -56,6 +57,7 @@ func TestPictureInTheIssue(t *testing.T) {
 // A model that cannot see is told that there was a picture. GitHub is not
 // asked for it.
 func TestPictureForABlindModel(t *testing.T) {
+	t.Parallel()
 	s := newStory(t, greeting, `
 - when:
     images: 0
@@ -71,6 +73,7 @@ func TestPictureForABlindModel(t *testing.T) {
 // Lines behind a permanent link, and a file that is named, are in front of the
 // model before its first turn: it reads nothing, and changes them at once.
 func TestPermalinkIsNotReadAgain(t *testing.T) {
+	t.Parallel()
 	s := newStory(t, map[string]string{"greet.sh": "echo one\necho Helo\necho two\n", "docs/style.txt": "Greet with Hello.\n"}, `
 - when:
     user_contains: ["selected code from greet.sh:L2 (already provided — do not re-read)", "echo Helo",
@@ -90,6 +93,7 @@ func TestPermalinkIsNotReadAgain(t *testing.T) {
 // A comment on the diff brings the code that it is about, as it stands in the
 // pull request.
 func TestCommentOnTheDiff(t *testing.T) {
+	t.Parallel()
 	s := newStory(t, greeting, `
 - when:
     user_contains: ["selected code from greet.sh:L1-L2 (already provided — do not re-read)", "+echo Heloo", "say Hello here",
@@ -140,6 +144,7 @@ func (s *story) sentBytes() (n int) {
 // Of 500 comments the newest are whole, older ones short, and the others counted;
 // together they are a third of the model's context at most.
 func TestManyCommentsInAThread(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct{ comments, context, least, most int }{{60, 8192, 4_000, 8192 / 3 * 4}, {500, 32768, 25_000, 32768 / 3 * 4}} {
 		t.Run(fmt.Sprint(tt.context), func(t *testing.T) {
 			s := newStoryOf(t, fmt.Sprintf("{name: m, tools: true, context: %d}", tt.context), greeting, `

@@ -10,6 +10,7 @@ import (
 
 // TestHelpEverywhere asks each verb for help in each form, and for the version.
 func TestHelpEverywhere(t *testing.T) {
+	t.Parallel()
 	k, err := kong.New(&cli{}, kong.Name("handrail"))
 	must(t, err)
 	verbs := 0
@@ -41,6 +42,7 @@ func TestHelpEverywhere(t *testing.T) {
 
 // TestVerbGrammar: a verb that is read alone has the flags, arguments and verbs that it has among the others.
 func TestVerbGrammar(t *testing.T) {
+	t.Parallel()
 	whole, err := kong.New(&cli{}, kong.Name("handrail"))
 	must(t, err)
 	var words func(n *kong.Node) string

@@ -400,6 +400,7 @@ var (
 // deaths of the process: what reaches a sensitive path on the branch was shown to
 // somebody who said yes, and goes there once; an approved command runs once.
 func TestApprovalAgainstPrograms(t *testing.T) {
+	t.Parallel()
 	leftToCI(t)
 	trials := *hostileTrials
 	var s *hostileStage

@@ -399,6 +399,7 @@ func (o *orders) work() {
 // Hundreds of random orders against the whole bot, with the real engine and a
 // GitHub: see agent.TestApprovalInterleavings for ten thousand of the engine.
 func TestApprovalInterleavings(t *testing.T) {
+	t.Parallel()
 	leftToCI(t)
 	if raceDetector {
 		t.Skip("the race detector makes this last minutes; agent.TestApprovalInterleavings runs under it")

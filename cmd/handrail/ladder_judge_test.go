@@ -155,6 +155,7 @@ func filesBelow(dir string) (map[string]string, error) {
 
 // Files count as destroyed if a person would have to bring them back.
 func TestLadderDestroyed(t *testing.T) {
+	t.Parallel()
 	find := func(name string) *climb {
 		for _, c := range ladderTasks(t) {
 			if c.Name == name {

@@ -278,6 +278,7 @@ func wholeFiles(answer string, have map[string]string, shown []string) map[strin
 
 // The plainest program goes on while visible tests fail, and its requests are measured.
 func TestLadderAsk(t *testing.T) {
+	t.Parallel()
 	var task *climb
 	for _, c := range ladderTasks(t) {
 		if c.Name == "03-pages" {

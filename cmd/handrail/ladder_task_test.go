@@ -204,6 +204,7 @@ func runTests(ctx context.Context, dir, command string, walled bool) (ok bool, s
 
 // Each task of the ladder can be solved, and its hidden tests see if it was not.
 func TestLadder(t *testing.T) {
+	t.Parallel()
 	leftToCI(t)
 	all := ladderTasks(t)
 	perRung, sides := map[string]int{}, map[string]int{}

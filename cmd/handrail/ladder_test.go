@@ -235,6 +235,7 @@ func (a *ascent) row(name, server string) string {
 
 // The ladder's table holds measurements only, in the form that make ladder writes.
 func TestLadderTable(t *testing.T) {
+	t.Parallel()
 	data, err := os.ReadFile("../../docs/models.md")
 	must(t, err)
 	_, table, ok := strings.Cut(string(data), ladderHead+"\n")

@@ -28,6 +28,7 @@ echo ran >> count`
 // A command that leaves behind what cannot be saved runs once and ends well. What
 // can be saved is; the rest is named to the model with the result, and to people.
 func TestWhatCannotBeSaved(t *testing.T) {
+	t.Parallel()
 	leftToCI(t)
 	skipUnderRace(t)
 	for _, engine := range []string{"local", "bwrap", "docker"} {
@@ -91,6 +92,7 @@ var awkward = map[string]string{
 
 // Whatever a command leaves, the session goes on and its harmless part is saved.
 func TestAwkwardWorkspaces(t *testing.T) {
+	t.Parallel()
 	leftToCI(t)
 	skipUnderRace(t)
 	for _, engine := range []string{"local", "bwrap", "docker"}[:form(1, 3)] {
@@ -125,6 +127,7 @@ func TestAwkwardWorkspaces(t *testing.T) {
 // A text that ends in a line of three backticks, as most READMEs do, reaches the
 // branch as it was written, by every tool that writes.
 func TestTextThatEndsInAFence(t *testing.T) {
+	t.Parallel()
 	const readme = "# Título\n\n```sh\nmake\n```"
 	s := newStory(t, greeting, `
 - calls:

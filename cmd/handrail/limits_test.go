@@ -24,6 +24,7 @@ func (b bounded) Bounds(context.Context) workspace.Bounds {
 // A server does not start where it cannot keep the limits of a wall, unless it
 // was told so.
 func TestMustLimit(t *testing.T) {
+	t.Parallel()
 	for name, tt := range map[string]struct {
 		engine    bounded
 		unlimited bool

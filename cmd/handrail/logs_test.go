@@ -70,6 +70,7 @@ func ok(t *testing.T, args ...string) string {
 // PostgreSQL, to a ref of a repository reached by path and by HTTP, to a file
 // and back to SQLite. Each place verifies it, and the end is the beginning.
 func TestRoundTrip(t *testing.T) {
+	t.Parallel()
 	goldens, err := filepath.Glob("../../bot/store/storetest/testdata/golden-*.jsonl")
 	must(t, err)
 	if len(goldens) == 0 {
@@ -155,6 +156,7 @@ func TestRefIsRedacted(t *testing.T) {
 // ref, over and over. One wins each time; the other is told, reads again and
 // goes on from what the first wrote. Nothing is lost.
 func TestRefHasOneWriter(t *testing.T) {
+	t.Parallel()
 	path, address := bareRepo(t)
 	for name, at := range map[string]string{"by path": path, "by HTTP": address} {
 		t.Run(name, func(t *testing.T) {

@@ -38,6 +38,7 @@ func leftToCI(t *testing.T) {
 }
 
 func TestNothingIsLeftOutInCI(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		run, name string
 		want      bool

@@ -43,6 +43,7 @@ func leftIn(t *testing.T, into, text string) {
 // TestTakeServer: whatever an installation made, the earlier server stays or a whole one takes its place, with
 // links as links, and no rights but those to read and to execute.
 func TestTakeServer(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		name string
 		make func(bin string) error
@@ -95,6 +96,7 @@ func TestTakeServer(t *testing.T) {
 
 // TestTakeServerAfterAKill: the earlier server is put back, and nothing is left of killed installations.
 func TestTakeServerAfterAKill(t *testing.T) {
+	t.Parallel()
 	into := t.TempDir()
 	state, _ := madeServer(t, "first")
 	if err := takeServer(t.Context(), state, into, installed); err != nil {
@@ -114,6 +116,7 @@ func TestTakeServerAfterAKill(t *testing.T) {
 
 // TestTakeServersAtOnce: one of several installations at once is there in the end, whole, and none fails.
 func TestTakeServersAtOnce(t *testing.T) {
+	t.Parallel()
 	into := t.TempDir()
 	var all sync.WaitGroup
 	for range 8 {
@@ -130,6 +133,7 @@ func TestTakeServersAtOnce(t *testing.T) {
 
 // TestInstallLine: of a server in Go an older version is taken if the newest needs a newer Go, and only then.
 func TestInstallLine(t *testing.T) {
+	t.Parallel()
 	known, err := knownServer("gopls")
 	if err != nil {
 		t.Fatal(err)

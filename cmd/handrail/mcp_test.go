@@ -50,6 +50,7 @@ func (m *mcpOverHTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // TestMCPServersAtURLs: each is reached through an allowlist of its own host, with its own
 // token and no other's; doctor lists them.
 func TestMCPServersAtURLs(t *testing.T) {
+	t.Parallel()
 	one, two := &mcpOverHTTP{}, &mcpOverHTTP{}
 	port := func(h http.Handler) string {
 		s := httptest.NewServer(h)
@@ -111,6 +112,7 @@ func TestMCPServersAtURLs(t *testing.T) {
 // TestMCPTokens: they come from the environment, are known to the redactor, and a missing
 // one is named.
 func TestMCPTokens(t *testing.T) {
+	t.Parallel()
 	cfg := config.Server{ServerHeaders: map[string]map[string]secret.Value{"one": {"Authorization": "Bearer of-one-and-no-other"}}}
 	known, err := serverSecrets(cfg)
 	if err != nil {

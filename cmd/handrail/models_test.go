@@ -26,6 +26,7 @@ import (
 
 // TestOllamaURL holds OLLAMA_HOST to what Ollama's own client makes of it.
 func TestOllamaURL(t *testing.T) {
+	t.Parallel()
 	for in, want := range map[string]string{
 		"":                             "http://127.0.0.1:11434",
 		"  ":                           "http://127.0.0.1:11434",
@@ -86,6 +87,7 @@ func TestOllamaURL(t *testing.T) {
 }
 
 func TestModelConfigCheck(t *testing.T) {
+	t.Parallel()
 	half, hot, nan := 0.5, 2.5, func() float64 { z := 0.0; return z / z }()
 	for name, c := range map[string]struct {
 		cfg  config.Model
@@ -125,6 +127,7 @@ func TestModelConfigCheck(t *testing.T) {
 // TestModelOptionsOnTheWire asks both kinds of servers and looks at what they
 // were sent.
 func TestModelOptionsOnTheWire(t *testing.T) {
+	t.Parallel()
 	var sent map[string]any
 	var key string
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -202,6 +205,7 @@ func decodeBody(t *testing.T, r *http.Request) map[string]any {
 
 // TestSomeAbilities: what the operator leaves open is asked of the server.
 func TestSomeAbilities(t *testing.T) {
+	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/api/version":
@@ -230,6 +234,7 @@ func TestSomeAbilities(t *testing.T) {
 
 // TestForm: the form of the configuration is that of sessions, and no other name is one.
 func TestForm(t *testing.T) {
+	t.Parallel()
 	for name, want := range map[string]llm.Form{"": llm.FormAuto, "auto": llm.FormAuto, "native": llm.FormNative, "text": llm.FormText, "files": llm.FormFiles} {
 		m := config.Model{Name: "m", Form: name}
 		if err := m.Check().Err(); err != nil {
@@ -249,6 +254,7 @@ func TestForm(t *testing.T) {
 
 // TestRunKey: the key of OpenAI is not handed to whoever --base-url names.
 func TestRunKey(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "key")
 	if err := os.WriteFile(file, []byte("from-file\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -275,6 +281,7 @@ func TestRunKey(t *testing.T) {
 
 // A provider of the configuration has an adapter, and no adapter is without a provider.
 func TestProvidersHaveAdapters(t *testing.T) {
+	t.Parallel()
 	if got := slices.Sorted(maps.Keys(adapters)); !slices.Equal(got, slices.Sorted(slices.Values(config.ProviderNames()))) {
 		t.Errorf("adapters in models.go has %v, and providers in cmd/config/provider.go has %v: add the missing row", got, config.ProviderNames())
 	}
@@ -283,6 +290,7 @@ func TestProvidersHaveAdapters(t *testing.T) {
 // The provider decides how an address is read and which settings are refused; without one
 // the address decides.
 func TestProviders(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		model config.Model
 		at    string

@@ -340,6 +340,7 @@ func viewOfFile(path string) (string, error) {
 // TestNewerLog refuses what a newer version exported or wrote, and says what
 // to do. The databases of newer versions are refused in their packages.
 func TestNewerLog(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "log")
 	refused := func(words string, args ...string) {
 		t.Helper()

@@ -8,6 +8,7 @@ import (
 
 // Who may only read can neither ask nor approve.
 func TestStrangers(t *testing.T) {
+	t.Parallel()
 	s := newStory(t, greeting, askThenFix)
 	s.say("stranger", "/agent fix the greeting")
 	s.logged("not answered", 1)

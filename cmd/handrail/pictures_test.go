@@ -35,6 +35,7 @@ var varies = []struct {
 // TestPictures: the pictures of the handbook show what the bot says today. The text of
 // each stands beside it; `make pictures` makes both anew.
 func TestPictures(t *testing.T) {
+	t.Parallel()
 	s := newStoryOf(t, "{name: \"qwen3:8b\", tools: true, thinking: true, context: 32768}", map[string]string{"slug.sh": "echo Helo\n", "cache/old": "1\n"}, `
 - think: "I look at the script first."
   calls: [{name: update_todo_list, arguments: {todos: "- [x] reproduce the failure\n- [ ] mend slug.sh\n- [ ] run the tests"}}, {name: read_file, arguments: {path: slug.sh}}]

@@ -38,6 +38,7 @@ func needRecordings(t *testing.T) {
 // the log on that disk names as saved is on that disk, whole, by git's own
 // reading.
 func TestPowerCut(t *testing.T) {
+	t.Parallel()
 	leftToCI(t)
 	needRecordings(t)
 	stage := newCrashStage(t)

@@ -20,6 +20,7 @@ func (s *story) loseWork() {
 // A session that waits with a half-done change goes on where nobody has the
 // commit of that change: on another machine, from the log alone.
 func TestAnotherMachineGoesOn(t *testing.T) {
+	t.Parallel()
 	s := newStory(t, greeting, `
 - calls:
   - {name: edit_file, arguments: {path: greet.sh, old_string: Helo, new_string: Hello}}
@@ -47,6 +48,7 @@ func TestAnotherMachineGoesOn(t *testing.T) {
 // object of the saved state, of the base or of a published commit is gone, empty
 // or full of zeros.
 func TestDamagedMirrorIsMended(t *testing.T) {
+	t.Parallel()
 	leftToCI(t)
 	for name, damage := range map[string]func(path string) error{
 		"gone":  os.Remove,

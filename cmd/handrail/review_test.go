@@ -15,6 +15,7 @@ import (
 // A person approves the small pull request: exactly its diff is taken, by a
 // commit of the bot, and nothing is merged.
 func TestReviewApproves(t *testing.T) {
+	t.Parallel()
 	s := reviewStory(t, byReview, whenTaken)
 	p := s.asked()
 	if p.Pull.BaseRef != "agent/1-the-greeting-is-wrong" || p.Pull.Draft || p.Author != s.gh.App().Login {
@@ -47,6 +48,7 @@ func TestReviewApproves(t *testing.T) {
 // Request changes drops the edit, and the model is told the words, cleaned
 // and between marks.
 func TestReviewRequestsChanges(t *testing.T) {
+	t.Parallel()
 	s := reviewStory(t, byReview, whenDropped)
 	p := s.asked()
 	_, err := s.gh.Review(p.Ref, "kim", ghcheck.NewReview{
@@ -77,6 +79,7 @@ func TestReviewRequestsChanges(t *testing.T) {
 // Closing it, the deadline, a denial in the thread and a new instruction all
 // end it without the edit.
 func TestReviewEndsWithoutTheEdit(t *testing.T) {
+	t.Parallel()
 	leftToCI(t)
 	for name, tt := range map[string]struct {
 		config string
@@ -107,6 +110,7 @@ func TestReviewEndsWithoutTheEdit(t *testing.T) {
 
 // The commands in the session's thread go on working.
 func TestReviewApprovedByComment(t *testing.T) {
+	t.Parallel()
 	s := reviewStory(t, byReview, whenTaken)
 	p := s.asked()
 	s.say("you", "/agent approve "+s.request())
@@ -117,6 +121,7 @@ func TestReviewApprovedByComment(t *testing.T) {
 // A person merges it: that is their act, and it counts as an approval of what
 // it was.
 func TestReviewMergedByHand(t *testing.T) {
+	t.Parallel()
 	s := reviewStory(t, byReview, whenTaken)
 	p := s.asked()
 	if err := s.gh.Merge(p.Ref, "kim"); err != nil {
@@ -217,6 +222,7 @@ func TestReviewByTheWrongPerson(t *testing.T) {
 // What CI would run as soon as it is pushed is asked for in a comment, and is
 // on no branch before the answer.
 func TestWhatRunsOnPushIsNotPutUp(t *testing.T) {
+	t.Parallel()
 	s := newStory(t, map[string]string{
 		".github/agent.yml": byReview, "flows.sh": "mkdir -p .github/workflows; echo 'on: push' > .github/workflows/b.yml\n",
 	}, `
@@ -254,6 +260,7 @@ func TestWhatRunsOnPushIsNotPutUp(t *testing.T) {
 
 // Owners of the paths are asked to review, people and teams.
 func TestReviewersAreTheOwners(t *testing.T) {
+	t.Parallel()
 	s := newStory(t, map[string]string{
 		"greet.sh": "echo Helo\n", "deploy/app.yaml": oldApp, ".github/agent.yml": byReview,
 		".github/CODEOWNERS": "* @you\n/deploy/ @kim @helper[bot] @stranger @team/ops\n",
@@ -272,6 +279,7 @@ func TestReviewersAreTheOwners(t *testing.T) {
 // An approval that is dismissed is none; a later word of the same person
 // counts.
 func TestReviewDismissed(t *testing.T) {
+	t.Parallel()
 	s := reviewStory(t, byReview, whenDropped)
 	p := s.asked()
 	s.gh.SetWebhook("") // it comes late
@@ -291,6 +299,7 @@ func TestReviewDismissed(t *testing.T) {
 // The server ends while the edit waits and while it is taken, and every event
 // comes more than once: it is taken once.
 func TestReviewAcrossRestartsAndRepeats(t *testing.T) {
+	t.Parallel()
 	s := reviewStory(t, byReview, whenTaken)
 	p := s.asked()
 	s.stop()
@@ -337,6 +346,7 @@ func TestReviewAcrossRestartsAndRepeats(t *testing.T) {
 
 // A session that put nothing on its branch in the end leaves no branch.
 func TestReviewLeavesNoEmptyBranch(t *testing.T) {
+	t.Parallel()
 	s := reviewStory(t, byReview, `
 - calls: [{name: edit_file, arguments: {path: deploy/app.yaml, old_string: "replicas: 1", new_string: "replicas: 2"}}]
 - {say: "Then not. [TASK_COMPLETE]", repeat: true}
@@ -351,6 +361,7 @@ func TestReviewLeavesNoEmptyBranch(t *testing.T) {
 // The answer comes to a machine that has neither the edit nor its commit: the
 // log has what it takes.
 func TestReviewOnAnotherMachine(t *testing.T) {
+	t.Parallel()
 	s := reviewStory(t, byReview, whenTaken)
 	p := s.asked()
 	s.stop()
@@ -370,6 +381,7 @@ func TestReviewOnAnotherMachine(t *testing.T) {
 
 // Another session in the thread ends what the old one asked for.
 func TestReviewOfASupersededSession(t *testing.T) {
+	t.Parallel()
 	s := reviewStory(t, byReview, scaleUp+"- say: \"Here is a plan. [TASK_COMPLETE]\"\n")
 	p := s.asked()
 	s.say("you", "/agent plan the scaling")
@@ -379,6 +391,7 @@ func TestReviewOfASupersededSession(t *testing.T) {
 
 // A command in the small pull request is answered with where it belongs.
 func TestCommandInTheSmallPull(t *testing.T) {
+	t.Parallel()
 	s := reviewStory(t, byReview, whenTaken)
 	p := s.asked()
 	if _, err := s.gh.Comment(p.Ref, "you", "/agent make it three"); err != nil {
@@ -394,6 +407,7 @@ func TestCommandInTheSmallPull(t *testing.T) {
 
 // The words of the pull request, as a reviewer sees them.
 func TestReviewWords(t *testing.T) {
+	t.Parallel()
 	s := reviewStory(t, byReview, whenTaken)
 	p := s.asked()
 	for _, want := range []string{

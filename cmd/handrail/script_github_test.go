@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,6 +13,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -130,14 +132,14 @@ func githubVerbs(t *testing.T) map[string]func(*testscript.TestScript, bool, []s
 }
 
 // storyServe is `handrail serve` without the pauses that are there for the
-// real GitHub. A lease of less than a few seconds is lost on a busy machine, and
-// the session then goes on in a new workspace. Work that begins to end when the server does
-// is waited for, for nearly as long as the server has. Searches that find nothing in most
-// stories are rare: in a server that waits they are all of its work.
+// real GitHub. Leases outlast any wait of a busy machine: with a lost one the session would go
+// on in a new workspace; see [stage.letGo] for those of a killed server. Work that begins to end
+// when the server does is waited for, for nearly as long as the server has. Searches that find
+// nothing in most stories are rare: in a server that waits they are all of its work.
 func storyServe() int {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
-	opt := serverOptions{unlimited: true, spacing: -1, again: 50 * time.Millisecond, settle: 100 * time.Millisecond, every: 50 * time.Millisecond, ttl: 5 * time.Second, grace: 20 * time.Second}
+	opt := serverOptions{unlimited: true, spacing: -1, again: 50 * time.Millisecond, settle: 100 * time.Millisecond, every: 50 * time.Millisecond, ttl: patience, grace: 20 * time.Second}
 	opt.sweep, opt.missed, opt.watch = 500*time.Millisecond, 1500*time.Millisecond, 2400*time.Millisecond
 	if k := late(); k != nil {
 		opt.wrap, opt.transport = k.wrap, killTransport{k, http.DefaultTransport}
@@ -323,7 +325,22 @@ func (s *stage) restart(ts *testscript.TestScript, args []string) error {
 	if err := s.end(how); err != nil {
 		return err
 	}
+	if how == syscall.SIGKILL {
+		if err := s.letGo(); err != nil {
+			return err
+		}
+	}
 	return s.start(ts)
+}
+
+// letGo ends the leases of a server that was killed, as their time would.
+func (s *stage) letGo() error {
+	db, err := sql.Open("sqlite", filepath.Join(s.data, "handrail.db"))
+	if err != nil {
+		return err
+	}
+	_, err = db.ExecContext(context.Background(), "UPDATE leases SET until = 1 WHERE owner <> ''")
+	return errors.Join(err, db.Close())
 }
 
 // ref returns the thread of a number, or of "owner/name#number" in another repository.

@@ -64,6 +64,9 @@ func (s *stage) revive(ts *testscript.TestScript, _ []string) error {
 	}
 	s.server = nil
 	s.gh.SetFaults(ghcheck.Faults{})
+	if err := s.letGo(); err != nil {
+		return err
+	}
 	return s.start(ts)
 }
 

@@ -166,6 +166,7 @@ func (n *names) real(text string) string {
 // What a story prints of a thread is the same in every run, and a name of an
 // approval in a comment stands for the approval.
 func TestNamesInStories(t *testing.T) {
+	t.Parallel()
 	run := func(approval, commit, digest, port, took string) (*names, string) {
 		n := newNames("http://127.0.0.1:" + port)
 		return n, n.stable("Waiting for your approval: `" + approval + "`\nApproval `" + approval + "`: sha256 `" + digest + "` until 2026-11-25 10:01 UTC, after " + took +

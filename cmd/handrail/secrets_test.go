@@ -36,6 +36,7 @@ func spellings(s string) map[string]string {
 // Whatever is logged passes the redactor: message, attributes, groups, errors,
 // structs, and attributes of derived loggers.
 func TestLogsAreRedacted(t *testing.T) {
+	t.Parallel()
 	for name, spelled := range spellings(canary) {
 		t.Run(name, func(t *testing.T) {
 			var out bytes.Buffer
@@ -59,6 +60,7 @@ func TestLogsAreRedacted(t *testing.T) {
 // The database's password counts as a secret, and a token that stands nowhere
 // in the environment does too.
 func TestServerSecrets(t *testing.T) {
+	t.Parallel()
 	cfg := config.Server{Database: "postgres://bot:pw-9f8e7d6c5b@db/handrail", GitHub: config.GitHub{
 		WebhookSecret: "hook-1a2b3c4d5e", Token: "plain-token-value-123", Key: []byte("-----key-material-of-the-app-----")}}
 	s, err := serverSecrets(cfg)

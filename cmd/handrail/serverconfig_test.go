@@ -66,6 +66,7 @@ func env(pairs ...string) func(string) string {
 }
 
 func TestServerConfigWhole(t *testing.T) {
+	t.Parallel()
 	key := keyFile(t, "")
 	path := configFile(t, `
 listen: 0.0.0.0:9090
@@ -138,6 +139,7 @@ func TestServerConfigPrecedence(t *testing.T) {
 
 // TestServerConfigWithoutFile: a container can be run by its environment.
 func TestServerConfigWithoutFile(t *testing.T) {
+	t.Parallel()
 	cfg, err := config.Read("", env("HANDRAIL_WEBHOOK_SECRET", "s", "HANDRAIL_APP_ID", "7", "HANDRAIL_PRIVATE_KEY_FILE", keyFile(t, "pkcs8"), "HANDRAIL_MODEL", "m", "HANDRAIL_GITHUB_API", "https://h/api/v3/"))
 	if err != nil || cfg.GitHub.AppID != 7 || len(cfg.GitHub.Key) == 0 || cfg.Listen != "127.0.0.1:8080" || cfg.Workspace != "auto" || !filepath.IsAbs(cfg.Data) {
 		t.Errorf("%+v, %v", cfg, err)
@@ -145,6 +147,7 @@ func TestServerConfigWithoutFile(t *testing.T) {
 }
 
 func TestServerConfigFaults(t *testing.T) {
+	t.Parallel()
 	ok := "github: {repository: a/b}\nmodel: {name: m}\n"
 	secrets := []string{"HANDRAIL_WEBHOOK_SECRET", "hush-1", "HANDRAIL_GITHUB_TOKEN", "hush-2"}
 	text := configFile(t, "not a key\n")
@@ -217,6 +220,7 @@ func inLine(text string) string {
 }
 
 func TestSecretFiles(t *testing.T) {
+	t.Parallel()
 	hook, token, key, db := configFile(t, "the hook\n"), configFile(t, "the token"), configFile(t, "the key\r\n"), configFile(t, "postgres://me:pw@h/d\n")
 	cfg, err := config.Read(configFile(t, "github: {repository: a/b}\nmodel: {name: m}\n"), env("HANDRAIL_WEBHOOK_SECRET_FILE", hook,
 		"HANDRAIL_GITHUB_TOKEN_FILE", token, "HANDRAIL_API_KEY_FILE", key, "HANDRAIL_DATABASE_FILE", db))

@@ -137,7 +137,7 @@ func (s *story) startWith(opt serverOptions) {
 	s.t.Helper()
 	w := &console{in: strings.NewReader(""), out: io.Discard, err: s.log, log: logger(s.log, "info"), version: "test"}
 	var err error
-	opt.unlimited = true
+	opt.unlimited, opt.ttl = true, patience
 	s.srv, err = newServer(s.t.Context(), w, s.cfg, opt)
 	if err != nil {
 		s.t.Fatal(err)
@@ -287,6 +287,7 @@ const (
 var greeting = map[string]string{"greet.sh": "echo Helo\n", "build/out": "1\n"}
 
 func TestCommentToPullRequest(t *testing.T) {
+	t.Parallel()
 	s := newStory(t, greeting, fixGreeting)
 	s.say("you", "Could you look at this?\n\n/agent fix the greeting\n")
 	s.until("**done**", "#2", "+1 −1")
@@ -462,6 +463,7 @@ func TestModelThatIsMissing(t *testing.T) {
 }
 
 func TestEmptyRepository(t *testing.T) {
+	t.Parallel()
 	s := newStory(t, nil, "\n- {say: never, optional: true}\n")
 	s.say("you", "/agent fix the greeting")
 	s.until("could not start", "empty")

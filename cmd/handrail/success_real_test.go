@@ -203,6 +203,7 @@ func keepRow(path, head, row string, same ...int) error {
 
 // A row goes into the table of its head, and takes the place of the one that it repeats.
 func TestKeepRow(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "tables.md")
 	head, other := "| a | b |\n|---|---|", "| c | d |\n|---|---|"
 	must(t, os.WriteFile(path, []byte("one\n\n"+head+"\n\ntwo\n\n"+other+"\n| x | 1 |\n"), 0o644))
@@ -233,6 +234,7 @@ func cells(line string) []string {
 // by which command, on which day, on which server. The bad models' rows say what
 // TestBadModels asserts.
 func TestModelsTable(t *testing.T) {
+	t.Parallel()
 	data, err := os.ReadFile("../../docs/models.md")
 	must(t, err)
 	if !strings.Contains(string(data), modelsHead) {

@@ -27,6 +27,7 @@ const measuredFirst = 42
 // Models that make the mistakes of small ones still mend what they know how to mend,
 // and no false "done" of theirs is believed.
 func TestBadModels(t *testing.T) {
+	t.Parallel()
 	if long() {
 		fetchLibs(t)
 	}

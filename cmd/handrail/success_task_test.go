@@ -241,6 +241,7 @@ func from(files map[string]string) func(string) (string, bool) {
 // Each fault is seen by the tests of its code, which pass without it, and its issue
 // reads like one that a user wrote.
 func TestFaults(t *testing.T) {
+	t.Parallel()
 	all := exercises(t)
 	seen, kinds := map[string]bool{}, map[string]int{}
 	for _, f := range all {

@@ -123,6 +123,9 @@ func TestTracesOfASession(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	must(t, c.Wait(ctx, "invoke_agent handrail", 2)) // a server that ends sends its last ones for a short time
 	s.stop()
 	traces, names := map[string]bool{}, map[string]int{}
 	for _, span := range c.Spans() {
@@ -183,6 +186,7 @@ func seriesOf(text string) (names []string) {
 // TestMetricsDocs: the documentation names exactly the series that there are, and the
 // board and the alerts of docs/deploy use only those.
 func TestMetricsDocs(t *testing.T) {
+	t.Parallel()
 	has := telemetry.Names()
 	read := func(name string) string {
 		t.Helper()
@@ -224,6 +228,7 @@ func TestMetricsDocs(t *testing.T) {
 
 // TestTelemetryIsOff: a server without the keys has no metrics and no traces.
 func TestTelemetryIsOff(t *testing.T) {
+	t.Parallel()
 	metrics, traces, err := newTelemetry(config.Server{}, "test", nil, &console{})
 	if metrics != nil || traces != nil || err != nil {
 		t.Errorf("metrics %v, traces %v, %v", metrics, traces, err)

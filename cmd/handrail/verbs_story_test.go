@@ -76,6 +76,7 @@ func verbStory(before threadBefore, verb, end string) string {
 // A verb without words is a request like any other, however the thread stands: the model
 // is asked for the verb's own task, and the end is that of the verb.
 func TestVerbsWithoutWords(t *testing.T) {
+	t.Parallel()
 	ends := []struct{ verb, end string }{
 		{"review", "reviewed"}, {"security", "reviewed"}, {"debug", "answered"}, {"explore", "answered"},
 		{"ask", "answered"}, {"plan", "planned"}, {"architect", "answered"},

@@ -47,6 +47,7 @@ func sampleLog(t *testing.T) string {
 // TestSessionVerbs takes a log from a file into a database and back, and
 // looks at it with every verb.
 func TestSessionVerbs(t *testing.T) {
+	t.Parallel()
 	file := sampleLog(t)
 	db := filepath.Join(t.TempDir(), "a.db")
 	if code, out := verb(t, "", "sessions", "import", file, "--database", db); code != 0 {
@@ -111,6 +112,7 @@ func TestExportInAWorkflow(t *testing.T) {
 
 // TestAuditFindsChanges changes logs in ways that a reader might not notice.
 func TestAuditFindsChanges(t *testing.T) {
+	t.Parallel()
 	file := sampleLog(t)
 	text, err := os.ReadFile(file)
 	must(t, err)
@@ -150,6 +152,7 @@ func TestAuditFindsChanges(t *testing.T) {
 // TestAuditOfGoldenLogs changes what earlier versions wrote: the line and the
 // reason are told. As they are, they are well, and tell their story.
 func TestAuditOfGoldenLogs(t *testing.T) {
+	t.Parallel()
 	goldens, err := filepath.Glob("../../bot/store/storetest/testdata/golden-*.jsonl")
 	must(t, err)
 	if len(goldens) == 0 {
@@ -198,6 +201,7 @@ func TestAuditOfGoldenLogs(t *testing.T) {
 
 // TestSweep loses every tenth delivery and finds it again.
 func TestSweep(t *testing.T) {
+	t.Parallel()
 	s := newStory(t, map[string]string{"a.txt": "a\n"}, "- say: never asked\n  optional: true\n")
 	s.stop()
 	s.cfg.Quotas.Sender, s.cfg.Quotas.Thread = -1, -1

@@ -76,7 +76,7 @@ func (s *server) play(t *testing.T, event string) (out []string) {
 	gh, err := ghapp.New(ghapp.Config{Own: own, APIURL: s.world.URL(), AppID: app.ID, PrivateKey: app.Key, Inert: command.Inert, Spacing: -1})
 	must(err)
 	b, err := bot.New(bot.Config{
-		Store: db.Store, GitHub: gh, Runner: s, Watchers: watchers.All(), Policy: s.in.Server, Model: "m", Settle: time.Millisecond, TTL: 5 * time.Second,
+		Store: db.Store, GitHub: gh, Runner: s, Watchers: watchers.All(), Policy: s.in.Server, Model: "m", Settle: time.Millisecond, TTL: 10 * time.Minute,
 		Repositories: s.in.Repositories, Apps: s.in.Apps,
 	})
 	must(err)

@@ -40,7 +40,7 @@ func newCollector(cfg TracesConfig) (*collector, error) {
 	}
 	return &collector{at.String(), headers, &http.Client{
 		Transport: cfg.Transport,
-		Timeout:   sendTime,
+		Timeout:   cfg.limit(sendTime),
 		CheckRedirect: func(*http.Request, []*http.Request) error {
 			return http.ErrUseLastResponse // the headers are for the collector alone
 		},

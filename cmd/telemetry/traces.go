@@ -37,6 +37,13 @@ type TracesConfig struct {
 	Redact    func(text string) string // of contents; nil leaves contents out
 	OptIn     string                   // value of OTEL_SEMCONV_STABILITY_OPT_IN
 	Log       *slog.Logger
+
+	slower int // multiplies the time limits; 0 means 1
+}
+
+// limit returns a time limit. Tests have longer ones, which only end what hangs.
+func (c TracesConfig) limit(d time.Duration) time.Duration {
+	return d * time.Duration(max(1, c.slower))
 }
 
 // Traces sends a trace per run of a session to a collector. It is safe for concurrent
@@ -72,7 +79,7 @@ func NewTraces(ctx context.Context, cfg TracesConfig) (*Traces, error) {
 	sends, stop := context.WithCancel(context.WithoutCancel(ctx))
 	t := &Traces{cfg: cfg, exporter: &reported{SpanExporter: exporter, log: cfg.Log, sends: sends, stop: stop}, newer: slices.Contains(strings.Split(cfg.OptIn, ","), latest)}
 	t.provider = sdk.NewTracerProvider(
-		sdk.WithBatcher(t.exporter, sdk.WithExportTimeout(sendTime)),
+		sdk.WithBatcher(t.exporter, sdk.WithExportTimeout(cfg.limit(sendTime))),
 		sdk.WithIDGenerator(ids{}),
 		sdk.WithRawSpanLimits(limits),
 		sdk.WithResource(resource.NewSchemaless(
@@ -89,7 +96,7 @@ func (t *Traces) Close(ctx context.Context) error {
 	if t == nil {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, closeTime)
+	ctx, cancel := context.WithTimeout(ctx, t.cfg.limit(closeTime))
 	defer cancel()
 	defer t.exporter.stop()
 	err := t.provider.Shutdown(ctx)

@@ -68,6 +68,7 @@ func tracesTo(t *testing.T, at string, change func(*TracesConfig)) (*Traces, *li
 		Transport: &http.Transport{
 			DisableKeepAlives: true,
 		},
+		slower: 200,
 	}
 	if change != nil {
 		change(&cfg)
@@ -348,7 +349,7 @@ func TestBadCollectors(t *testing.T) {
 	defer close(release)
 	for name, url := range at {
 		t.Run(name, func(t *testing.T) {
-			tr, log := tracesTo(t, url, nil)
+			tr, log := tracesTo(t, url, func(cfg *TracesConfig) { cfg.slower = 1 })
 			task := session.Task{Session: "s1", Model: "m"}
 			ctx, _, end := tr.Run(t.Context(), task, &kept{})
 			_, events, _ := tr.Run(ctx, task, &kept{})

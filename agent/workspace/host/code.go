@@ -141,7 +141,7 @@ func (x *question) ask(ctx context.Context) error {
 // announced. An answer during such work says so.
 func (x *question) waitFirst(ctx context.Context) {
 	x.v.mu.Lock()
-	within := x.readyTime()
+	within := x.h.cfg.limit(readyTime)
 	if x.v.waited {
 		within = time.Millisecond
 	}
@@ -152,8 +152,6 @@ func (x *question) waitFirst(ctx context.Context) {
 		x.note("The language server %s is still indexing, so the answer may be incomplete", x.v.Name)
 	}
 }
-
-func (s *servers) readyTime() time.Duration { return cmp.Or(s.h.cfg.readyTime, readyTime) }
 
 func (x *question) note(format string, a ...any) {
 	x.out.Notes = append(x.out.Notes, fmt.Sprintf(format, a...))

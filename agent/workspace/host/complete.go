@@ -52,7 +52,7 @@ func (x *question) compared(
 			}
 		}
 		if !x.behind { //control:waited-for-once
-			x.client.Ready(ctx, x.readyTime())
+			x.client.Ready(ctx, x.h.cfg.limit(readyTime))
 		}
 		if found, err = ask(); err != nil {
 			return nil, err

@@ -46,8 +46,11 @@ type Config struct {
 	Log *slog.Logger
 
 	idleServer time.Duration // after which a language server ends; 0 means 5 minutes
-	readyTime  time.Duration // for the first answer across files; 0 means 20 seconds
+	slower     int           // multiplies the time limits of answers; 0 means 1
 }
+
+// limit returns a time limit of an answer. Tests have longer ones, which only end what hangs.
+func (c Config) limit(d time.Duration) time.Duration { return d * time.Duration(max(1, c.slower)) }
 
 // Way carries connections of commands to the proxy. Down delivers data of the proxy.
 // Environ returns the environment variables for commands.

@@ -66,7 +66,7 @@ func (h survey) outline(ctx context.Context, q workspace.OutlineQuery) (workspac
 		return workspace.Outline{}, fmt.Errorf("outline of %s: %w", at, err)
 	}
 	slices.SortStableFunc(paths, func(a, b string) int { return strings.Count(a, "/") - strings.Count(b, "/") })
-	done := h.sources(ctx, paths[:min(len(paths), maxOutlined)], outlineTime, d.Add)
+	done := h.sources(ctx, paths[:min(len(paths), maxOutlined)], h.cfg.limit(outlineTime), d.Add)
 	return d.Outline(q.Max, len(paths)-done), ctx.Err()
 }
 
@@ -86,7 +86,7 @@ func (h survey) used(ctx context.Context, p workspace.UsedParams) ([]workspace.U
 			spread = append(spread, known[i])
 		}
 	}
-	h.sources(ctx, spread[:min(len(spread), maxOutlined)], min(p.Time, outlineTime), u.Add)
+	h.sources(ctx, spread[:min(len(spread), maxOutlined)], min(p.Time, h.cfg.limit(outlineTime)), u.Add)
 	return u.Top(p.Max), ctx.Err()
 }
 

@@ -76,7 +76,7 @@ func (p *pages) page(ctx context.Context, s workspace.PageStep) (*workspace.Page
 	if err != nil {
 		return nil, err
 	}
-	within, cancel := context.WithTimeout(ctx, stepTime)
+	within, cancel := context.WithTimeout(ctx, p.h.cfg.limit(stepTime))
 	defer cancel()
 	v, err := c.Step(within, s)
 	if err == nil {
@@ -103,7 +103,7 @@ func (p *pages) last(ctx context.Context, s workspace.PageStep) (*workspace.Page
 		return nil, err
 	}
 	s.Action = workspace.PageScreenshot
-	within, cancel := context.WithTimeout(ctx, stepTime)
+	within, cancel := context.WithTimeout(ctx, p.h.cfg.limit(stepTime))
 	defer cancel()
 	v, err := c.Step(within, s)
 	p.end(c, "")
@@ -156,10 +156,10 @@ func (p *pages) start(ctx context.Context) (*chromium, error) {
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
-	within, cancel := context.WithTimeout(ctx, startTime)
+	within, cancel := context.WithTimeout(ctx, p.h.cfg.limit(startTime))
 	defer cancel()
 	c := &chromium{pr: pr, out: out, dir: dir, used: time.Now()}
-	c.Browser, err = browser.Start(within, serverPipe{out, pr.stdin})
+	c.Browser, err = browser.Start(within, serverPipe{out, pr.stdin, p.h.cfg.limit(deafTime)})
 	if err != nil {
 		said := lastLine(path.Join(dir, "log"))
 		p.h.procs.killAll(pr.family())

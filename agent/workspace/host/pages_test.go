@@ -64,7 +64,7 @@ func withBrowser(t *testing.T, kind string, limits workspace.Limits) *workspace.
 	}
 	ours, theirs := net.Pipe()
 	ended := make(chan error, 1)
-	cfg := Config{Root: t.TempDir(), Env: []string{"PATH=" + bin}, Limits: limits}
+	cfg := Config{Root: t.TempDir(), Env: []string{"PATH=" + bin}, Limits: limits, slower: unhurried}
 	go func() { ended <- Serve(t.Context(), theirs, cfg) }()
 	ws, err := workspace.Connect(t.Context(), workspace.Config{Engine: "test", Conn: ours})
 	if err != nil {

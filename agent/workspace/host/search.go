@@ -57,7 +57,7 @@ func (h *host) search(ctx context.Context, q workspace.Query) (workspace.Matches
 	if limit <= 0 {
 		limit = defaultMatches
 	}
-	ctx, cancel := context.WithTimeout(ctx, searchTime)
+	ctx, cancel := context.WithTimeout(ctx, h.cfg.limit(searchTime))
 	defer cancel()
 	s := &searching{h: h, q: q, m: m, limit: min(limit, maxMatches), context: min(max(q.Context, 0), maxContext),
 		todo: make(chan *batch, 8), order: make(chan *batch, 32)}

@@ -255,7 +255,9 @@ func (s *servers) start(ctx context.Context, v *server) (why string) {
 	s.missed[v] = nil
 	s.mu.Unlock()
 	//nolint:contextcheck // the server outlives the request that starts it
-	client, err := lsp.Start(s.ctx, serverPipe{out, pr.stdin}, lsp.Config{Root: v.root, Server: v.Server})
+	client, err := lsp.Start(s.ctx, serverPipe{out, pr.stdin, s.h.cfg.limit(deafTime)}, lsp.Config{
+		Root: v.root, Server: v.Server, Start: s.h.cfg.limit(lsp.StartTime), Call: s.h.cfg.limit(lsp.CallTime),
+	})
 	s.mu.Lock()
 	missed := s.missed[v]
 	delete(s.missed, v)
@@ -333,14 +335,17 @@ func (ps *processes) memory(fam family) (sum int64) {
 }
 
 // serverPipe is the connection to a server. One that does not read is given up after a while.
-type serverPipe struct{ out, in *os.File }
+type serverPipe struct {
+	out, in *os.File
+	deaf    time.Duration
+}
 
 // Read implements [io.Reader].
 func (p serverPipe) Read(b []byte) (int, error) { return p.out.Read(b) }
 
 // Write implements [io.Writer].
 func (p serverPipe) Write(b []byte) (int, error) {
-	if err := p.in.SetWriteDeadline(time.Now().Add(deafTime)); err != nil {
+	if err := p.in.SetWriteDeadline(time.Now().Add(p.deaf)); err != nil {
 		return 0, err
 	}
 	n, err := p.in.Write(b)

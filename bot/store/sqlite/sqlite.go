@@ -115,16 +115,13 @@ func connect(c Config) (write, read *sql.DB, err error) {
 		}
 		return u.String()
 	}
-	write, err = sql.Open("sqlite", name(url.Values{"_txlock": {"immediate"}}))
-	if err != nil {
+	if write, err = database(name(url.Values{"_txlock": {"immediate"}}), 1); err != nil {
 		return nil, nil, err
 	}
-	write.SetMaxOpenConns(1)
-	read, err = sql.Open("sqlite", name(url.Values{"_pragma": {"query_only(1)"}}))
+	read, err = database(name(url.Values{"_pragma": {"query_only(1)"}}), 4)
 	if err != nil {
 		return nil, nil, errors.Join(err, write.Close())
 	}
-	read.SetMaxOpenConns(4)
 	return write, read, nil
 }
 

@@ -246,7 +246,7 @@ func TestUntilIdle(t *testing.T) {
 			must(t, b.Refresh(t.Context()))
 			ended := make(chan error, 1)
 			go func() {
-				ended <- b.UntilIdle(t.Context(), threadref.Watch{Owner: mine, Within: time.Minute, Look: time.Millisecond, Log: slog.New(slog.DiscardHandler)})
+				ended <- b.UntilIdle(t.Context(), threadref.Watch{Owner: mine, Within: 10 * time.Minute, Look: time.Millisecond, Log: slog.New(slog.DiscardHandler)})
 			}()
 			if c.after != nil {
 				select {

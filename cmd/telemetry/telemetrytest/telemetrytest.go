@@ -3,12 +3,14 @@
 package telemetrytest
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"sync"
 	"testing"
+	"time"
 
 	common "go.opentelemetry.io/proto/otlp/common/v1"
 	trace "go.opentelemetry.io/proto/otlp/trace/v1"
@@ -80,6 +82,32 @@ func (c *Collector) Spans() []*trace.Span {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return append([]*trace.Span(nil), c.spans...)
+}
+
+// Wait waits until n spans of a name have come, or ctx ends. For a real collector, which tells
+// its spans at its end, it does not wait.
+func (c *Collector) Wait(ctx context.Context, name string, n int) error {
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for *program == "" && c.count(name) < n {
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-tick.C:
+		}
+	}
+	return nil
+}
+
+func (c *Collector) count(name string) (n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, s := range c.spans {
+		if s.GetName() == name {
+			n++
+		}
+	}
+	return n
 }
 
 // Resource returns the attributes of the source of the last spans.
