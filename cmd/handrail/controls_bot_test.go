@@ -17,6 +17,7 @@ var controlsOfBot = []control{
 	{"dashboard-policy", "drop", "./bot/dashboard", "TestHeaders"},
 	{"dashboard-host", "false", "./bot/dashboard", "TestHeaders"},
 	{"dashboard-pictures", "false", "./bot/dashboard", "TestPictures"},
+	{"dashboard-state-follows", "value true, (<-chan time.Time)(nil)", "./bot/dashboard", "TestStateFollows"},
 	{"dashboard-limit", "false", "./bot/dashboard", "TestStanding"},
 	{"limit-is-kept", "drop", "./bot", "TestLimitIsKept"},
 	{"answer-ends-the-wait", "false", "./bot", "TestStall"},
