@@ -140,6 +140,9 @@ type Live struct {
 	// Silent is the time since the last word of the model's server. Title reports it in
 	// growing intervals.
 	Silent time.Duration
+	// Stall is the reason why the session stands still, such as "its server says nothing; it
+	// may be loading the model". Title says more. Empty means that it goes on.
+	Stall string
 }
 
 // Config configures an agent. Model, Policy, Prompt and Checkpoints are required.

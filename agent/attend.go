@@ -94,7 +94,8 @@ func (m *model) attend(ctx context.Context, from source, at string, take func(ll
 			silence = firstSilence
 			silent.Reset(silence)
 		case <-silent.C:
-			m.live(Live{Title: m.waitsFor(silence, at), Silent: silence}) //control:silence-is-said
+			//control:silence-is-said
+			m.live(Live{Title: m.waitsFor(silence, at), Silent: silence, Stall: "its server says nothing; " + at})
 			silent.Reset(silence)
 			silence *= 2
 		case <-late:

@@ -196,7 +196,7 @@ func (d *delegate) inner() *Agent {
 			}
 			d.logMu.Lock()
 			defer d.logMu.Unlock()
-			show(Live{Call: l.Call, Output: l.Output, Title: l.Title, Silent: l.Silent})
+			show(Live{Call: l.Call, Output: l.Output, Title: l.Title, Silent: l.Silent, Stall: l.Stall})
 		}
 	}
 	return &in

@@ -296,7 +296,7 @@ func (r *run) modelFailed(ctx context.Context, err error) (*session.Outcome, err
 		}
 	}
 	if r.model.retry.Park && llm.Away(me.Kind) { //control:model-outage-waits
-		return nil, &session.Away{For: session.PhaseWaitingModel, Err: err}
+		return nil, &session.Away{For: session.PhaseWaitingModel, Why: cause(me), Err: err}
 	}
 	r.logger.ErrorContext(ctx, "model failed", "session", r.Task.Session, "model", r.model.llm.Name(), "err", err)
 	return failed(advice(me)), nil

@@ -66,24 +66,30 @@ func (m *model) retrying(ctx context.Context, f func() error) error {
 			title = fmt.Sprintf("%s; waiting for the model server, at most until %s", userMessage(err), until.Format("15:04"))
 		}
 		m.logger.WarnContext(ctx, TriesAgain, "session", m.Task.Session, "attempt", n, "wait", wait, "err", err)
-		m.live(Live{Title: title})
+		m.live(Live{Title: title, Stall: cause(err)})
 		if err := llm.Pause(ctx, wait); err != nil {
 			return err
 		}
 	}
 }
 
-// userMessage describes a failure of the model for the user.
-func userMessage(err error) string {
+// cause describes a failure of the model for the user, within a sentence.
+func cause(err error) string {
 	var me *llm.Error
 	if !errors.As(err, &me) || me.Public == "" {
-		return "The model failed"
-	}
-	first, size := utf8.DecodeRuneInString(me.Public)
-	if strings.HasPrefix(me.Public, "model ") || strings.HasPrefix(me.Public, "the ") {
-		return string(unicode.ToUpper(first)) + me.Public[size:]
+		return "the model failed"
 	}
 	return me.Public
+}
+
+// userMessage is cause at the beginning of a sentence.
+func userMessage(err error) string {
+	text := cause(err)
+	first, size := utf8.DecodeRuneInString(text)
+	if strings.HasPrefix(text, "model ") || strings.HasPrefix(text, "the ") {
+		return string(unicode.ToUpper(first)) + text[size:]
+	}
+	return text
 }
 
 // learn asks for the capabilities of the model, once.

@@ -79,6 +79,7 @@ type Work struct {
 	OnSetup  func(how string) // reports the progress of the workspace's preparation
 	OnCall   func(end func()) // is called with the end of a call that begins, and with nil behind it
 	Waiting  func(before int) // reports the number of runs ahead of this one at the model
+	Stall    func(why string) // reports why the run stands still; "" means that it goes on
 	// Shares returns the budgets that the session shares with others, given its own usage;
 	// see [policy.Share].
 	Shares func(ctx context.Context, used policy.Limits) ([]policy.Share, error)
@@ -229,6 +230,9 @@ func (b *Bot) worker(ref thread.Ref) *worker {
 		},
 	}
 }
+
+// LeaseTime returns the validity of a session's lease after its last heartbeat.
+func (b *Bot) LeaseTime() time.Duration { return b.cfg.TTL }
 
 // Work does all work that is due in a thread: it takes deliveries in order, runs the
 // session, and starts over. It returns an error if a retry can help; the queue calls

@@ -246,7 +246,12 @@ func (w *worker) run(ctx context.Context, l *live.Session) (again bool, err erro
 			OnCall:      w.onCall,
 			Shares:      use.Spend,
 			RequesterID: id,
-			Waiting:     func(before int) { use.Waiting(before); p.Waiting(before) },
+			Waiting: func(before int) {
+				use.Waiting(before)
+				p.Waiting(before)
+				use.Stall(run, map[bool]string{true: "other runs are before it"}[before > 0])
+			},
+			Stall: func(why string) { use.Stall(run, why) },
 			Unsigned: func(ctx context.Context) error {
 				w.cfg.Log.WarnContext(
 					ctx, "GitHub does not sign the commits that it makes, and commits.sign is api", "session", l.Row.ID,

@@ -59,6 +59,7 @@ func (p Phase) Over() bool {
 // when the missing service is back.
 type Away struct {
 	For Phase
+	Why string // the cause in words for users; may be empty
 	Err error
 }
 

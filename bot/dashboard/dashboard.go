@@ -77,6 +77,7 @@ type Config struct {
 	Sheets []Sheet
 
 	Web   string        // GitHub's address for links, such as https://github.com; "" means no links
+	Lease time.Duration // validity of a server's lease after its heartbeat; zero hides the age of heartbeats
 	Poll  time.Duration // between looks at a log that another process may extend; zero means 1 s
 	Beat  time.Duration // between heartbeats of a stream; zero means 15 s
 	Most  int           // maximum number of streams; zero means 2000

@@ -47,8 +47,8 @@ func TestPages(t *testing.T) {
 	_, web := start(t, w.config())
 	for path, want := range map[string][]string{
 		"/": {
-			"team/app#12", "waits 3 h for an approval, asked for by kim", "server-b works on it; its lease is renewed within 12 s",
-			"the lease of server-a ended 40 s ago; another server takes over", "the model does not answer, for 9 min", "waits 30 s for a free place", "48 k tokens",
+			"team/app#12", "waits 3 h for an approval, asked for by kim", "server-b works on it; heartbeat 3 s ago",
+			"the lease of server-a ended 40 s ago; another server takes over", "waits 9 min for the model: the model is still being loaded", "until 14:47 UTC; it goes on by itself", "waits 30 s for a free place", "48 k tokens · 12 min of work",
 		},
 		"/?state=finished":                {"team/app#7", "team/site#2"},
 		"/?repo=team/site":                {"team/site#8"},
@@ -487,19 +487,35 @@ func TestStanding(t *testing.T) {
 			t.Errorf("%s: %q", p, got)
 		}
 	}
-	now := time.Now()
+	now := time.Date(2026, 11, 28, 13, 20, 0, 0, time.FixedZone("", 3600))
 	at := func(d time.Duration) time.Time { return now.Add(d) }
+	const b = 2 * time.Second // beat
 	for want, r := range map[string]*store.Session{
-		"waits 3 h for an approval, asked for by kim":          {State: session.PhaseAwaitingApproval, Requester: "kim", Updated: at(-3 * time.Hour)},
-		"waits 5 min for an answer of kim":                     {State: session.PhaseAwaitingAnswer, Requester: "kim", Updated: at(-5 * time.Minute)},
-		"the model does not answer, for 2 min":                 {State: session.PhaseWaitingModel, Updated: at(-2 * time.Minute)},
-		"b works on it; its lease is renewed within 20 s":      {State: session.PhaseRunning, Owner: "b", Until: at(20 * time.Second)},
-		"the lease of b ended 1 min ago; another server takes": {State: session.PhaseRunning, Owner: "b", Until: at(-time.Minute)},
+		"waits 3 h for an approval, asked for by kim":           {State: session.PhaseAwaitingApproval, Requester: "kim", AskedAt: at(-3 * time.Hour), Updated: at(-b)},
+		"waits 5 min for an answer of kim":                      {State: session.PhaseAwaitingAnswer, Requester: "kim", Stall: store.Stall{Since: at(-5 * time.Minute)}, Updated: at(-b)},
+		"waits 6 min for an answer of kim":                      {State: session.PhaseAwaitingAnswer, Requester: "kim", Updated: at(-6 * time.Minute)},
+		"waits 2 min for the model: it does not answer; it is":  {State: session.PhaseWaitingModel, Updated: at(-2 * time.Minute)},
+		"waits 9 min for the model: the model is still being l": {State: session.PhaseWaitingModel, Stall: store.Stall{Since: at(-9 * time.Minute), Why: "the model is still being loaded"}, Updated: at(-b)},
+		"waits for GitHub's limit until 13:05 UTC; it goes on ": {State: session.PhaseWaitingGitHub, Stall: store.Stall{Since: at(-b), Until: at(45 * time.Minute)}, Updated: at(-b)},
+		"GitHub does not answer, for 4 min; it is tried again":  {State: session.PhaseWaitingGitHub, Stall: store.Stall{Since: at(-4 * time.Minute), Until: at(-b)}, Updated: at(-b)},
+		"b works on it; heartbeat 2 s ago":                      {State: session.PhaseRunning, Owner: "b", Until: at(13 * time.Second)},
+		"b waits 40 s for the model: its server says nothing; it may be loading the model; heartbeat 0 s ago": {
+			State: session.PhaseRunning, Owner: "b", Until: at(16 * time.Second),
+			Stall: store.Stall{Since: at(-40 * time.Second), Why: "its server says nothing; it may be loading the model"},
+		},
+		"the lease of b ended 1 min ago; another server takes": {State: session.PhaseRunning, Owner: "b", Until: at(-time.Minute), Stall: store.Stall{Why: "x"}},
 		"no server works on it now; one goes on by itself":     {State: session.PhaseRunning, Updated: at(-time.Second)},
 		"waits 10 s for a free place":                          {State: session.PhaseQueued, Updated: at(-10 * time.Second)},
 	} {
-		if got := standing(r, now); !strings.HasPrefix(got, want) {
-			t.Errorf("%q, want %q", got, want)
+		w := newWorld()
+		w.now = now
+		r.ID, r.Thread, r.Repo = "s", "team/app#1", "team/app"
+		w.add(*r)
+		cfg := w.config()
+		cfg.Lease = 15 * time.Second
+		_, web := start(t, cfg)
+		if _, body := get(t, web.Client(), web.URL+"/"); !strings.Contains(html.UnescapeString(body), `<span class="phase">`+want) {
+			t.Errorf("the list lacks %q: %s", want, body[strings.Index(body, `class="card"`):])
 		}
 	}
 }

@@ -103,7 +103,12 @@ func (s *Server) follow(ctx context.Context, f *feed) {
 		if err != nil && ctx.Err() == nil {
 			s.cfg.Log.WarnContext(ctx, "stream of a session", "session", f.id, "err", err)
 		}
-		if stale = stale || grew; stale && time.Since(sideAt) > maxSideRate {
+		var later <-chan time.Time
+		switch wait := maxSideRate - time.Since(sideAt); {
+		case !stale && !grew:
+		case wait > 0:
+			stale, later = true, time.After(wait) //control:dashboard-state-follows
+		default:
 			stale, sideAt = s.restate(ctx, f) != nil, time.Now()
 		}
 		select {
@@ -112,6 +117,7 @@ func (s *Server) follow(ctx context.Context, f *feed) {
 		case <-s.drain:
 			return
 		case <-f.nudged:
+		case <-later:
 		case <-tick.C:
 			stale = true // leases and ages change without an event
 		}

@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -21,7 +22,9 @@ type row struct {
 	Used  policy.Limits
 	Sign  string // class of the style sheet
 	Stand string // reason of its wait, or the server that works on it
+	Beat  string // age of that server's heartbeat; "" without one
 	Age   string // since the last change
+	Took  string // time that was worked on it; "" if unknown
 	Link  string // address of the thread
 }
 
@@ -63,13 +66,19 @@ func (s *Server) rowOf(r *store.Session) row {
 		out.Sign = "stopped"
 	}
 	out.Stand = standing(r, now)
+	out.Beat = s.beat(r, now)
+	if worked := time.Duration(data.Used.Total.Time); worked >= time.Second {
+		out.Took = ago(worked)
+	}
 	return out
 }
 
 // standing names the server that works on a session, or the reason of its wait.
 func standing(r *store.Session, now time.Time) string {
-	since := ago(now.Sub(r.Updated))
-	held := r.Owner != "" && r.Until.After(now)
+	since := ago(now.Sub(cmp.Or(r.Stall.Since, r.Updated)))
+	if r.State == session.PhaseAwaitingApproval {
+		since = ago(now.Sub(cmp.Or(r.AskedAt, r.Stall.Since, r.Updated)))
+	}
 	switch {
 	case r.State == session.PhaseAwaitingApproval:
 		return "waits " + since + " for an approval, asked for by " + r.Requester
@@ -80,21 +89,36 @@ func standing(r *store.Session, now time.Time) string {
 	case r.State == session.PhasePlanned:
 		return "waits " + since + " for the plan's approval"
 	case r.State == session.PhaseWaitingModel:
-		return "the model does not answer, for " + since + "; it is tried again by itself"
+		return "waits " + since + " for the model: " + cmp.Or(r.Stall.Why, "it does not answer") + "; it is tried again by itself"
+	case r.State == session.PhaseWaitingGitHub && r.Stall.Until.After(now): //control:dashboard-limit
+		return "waits for GitHub's limit until " + r.Stall.Until.UTC().Format("15:04 UTC") + "; it goes on by itself"
 	case r.State == session.PhaseWaitingGitHub:
 		return "GitHub does not answer, for " + since + "; it is tried again by itself"
 	case r.State == session.PhaseWaitingChecks:
 		return "waits " + since + " for checks"
 	case r.State.Over():
 		return ""
-	case held:
-		return fmt.Sprintf("%s works on it; its lease is renewed within %s", r.Owner, ago(r.Until.Sub(now)))
+	case held(r, now) && r.Stall.Why != "":
+		return fmt.Sprintf("%s waits %s for the model: %s", r.Owner, since, r.Stall.Why)
+	case held(r, now):
+		return r.Owner + " works on it"
 	case r.Owner != "":
 		return fmt.Sprintf("the lease of %s ended %s ago; another server takes over", r.Owner, ago(now.Sub(r.Until)))
 	case r.State == session.PhaseRunning:
 		return "no server works on it now; one goes on by itself"
 	}
 	return "waits " + since + " for a free place"
+}
+
+// held reports whether a server has the lease of a session.
+func held(r *store.Session, now time.Time) bool { return r.Owner != "" && r.Until.After(now) }
+
+// beat returns the age of the heartbeat of the server that works on a session, or "".
+func (s *Server) beat(r *store.Session, now time.Time) string {
+	if s.cfg.Lease == 0 || r.State.Over() || !held(r, now) {
+		return ""
+	}
+	return ago(max(0, now.Sub(r.Until.Add(-s.cfg.Lease))))
 }
 
 // thread returns the address of a session's thread, or "".

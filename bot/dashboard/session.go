@@ -36,7 +36,7 @@ type sessionData struct {
 type sideData struct {
 	ID, Stand, Phase, Sign string
 	Mode, Model, Branch    string
-	Turns, Tokens          string
+	Turns, Tokens, Took    string
 	Asked                  []askView
 	Todo                   []session.Todo
 	Files                  []session.FileChange
@@ -237,6 +237,7 @@ func (s *Server) sideOf(x *store.Session, state *present, may bool) sideData {
 		Branch: line(state.Branch, 120),
 		Turns:  count(state.AllTurns()),
 		Tokens: count(state.Tokens),
+		Took:   at.Took,
 		Todo:   state.Todo,
 		Files:  slices.Clone(state.Files[:min(len(state.Files), maxFiles)]),
 		May:    may,

@@ -158,6 +158,38 @@ func TestStreamStateAndLive(t *testing.T) {
 	}
 }
 
+// TestStateFollows: the state after the last of several events is shown, also if no look at the
+// log follows.
+func TestStateFollows(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	w.sample()
+	cfg := w.config()
+	cfg.Poll = time.Hour
+	s, web := start(t, cfg)
+	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+	defer stop()
+	from := listen(ctx, t, web.Client(), web.URL+"/s/sample/events?after=19", "")
+	for m := range from {
+		if m.kind == "state" {
+			break
+		}
+	}
+	for i := range 3 {
+		event := session.NewEvent(session.TypeState, i, session.Update{Todo: []session.Todo{{Text: fmt.Sprint("step ", i)}}})
+		if err := w.logs["sample"].Append(ctx, event); err != nil {
+			t.Fatal(err)
+		}
+		s.Grown("sample")
+	}
+	for m := range from {
+		if m.kind == "state" && strings.Contains(m.data, "step 2") {
+			return
+		}
+	}
+	t.Error("the last state is not shown")
+}
+
 // TestStreamsAreLimited: one viewer cannot hold all streams.
 func TestStreamsAreLimited(t *testing.T) {
 	t.Parallel()

@@ -110,6 +110,7 @@ func (w *world) config() Config {
 		Sessions: w,
 		Pages:    w.page,
 		Web:      "https://github.com",
+		Lease:    15 * time.Second,
 		Now:      func() time.Time { w.mu.Lock(); defer w.mu.Unlock(); return w.now },
 		Poll:     20 * time.Millisecond,
 	}
@@ -130,7 +131,7 @@ func start(t *testing.T, cfg Config) (*Server, *httptest.Server) {
 // row returns a session's row, age before the world's now.
 func (w *world) row(id, thread string, state session.Phase, age time.Duration) store.Session {
 	repo, _, _ := strings.Cut(thread, "#")
-	data, err := json.Marshal(map[string]any{"used": policy.Usage{Total: policy.Limits{Tokens: 48_210}}})
+	data, err := json.Marshal(map[string]any{"used": policy.Usage{Total: policy.Limits{Tokens: 48_210, Time: policy.Duration(12 * time.Minute)}}})
 	if err != nil {
 		panic(err)
 	}
@@ -166,6 +167,7 @@ func (w *world) sample() {
 			Text: "Add overflows for large numbers. Make it return an error, and add a test.",
 		}}),
 		ev(session.TypeAnswer, 1, session.Answer{
+			PromptTokens: 11_900, AnswerTokens: 152,
 			Thinking: "The function adds two int32 values. I should look at it first.", ThinkingMillis: 2400,
 			Content: "I look at the function and its callers first.",
 			Calls:   []session.Call{{ID: "c1", Name: "read_file", Arguments: args(map[string]any{"path": "calc/add.go"})}},
@@ -173,17 +175,17 @@ func (w *world) sample() {
 		ev(session.TypeStarted, 1, session.Started{Call: "c1", Title: "Reading calc/add.go"}),
 		ev(session.TypeResult, 1, session.Result{Call: "c1", OK: true, Title: "Read calc/add.go", Content: "package calc\n\nfunc Add(a, b int32) int32 {\n\treturn a + b\n}\n", Millis: 12}),
 		ev(session.TypeState, 1, session.Update{Todo: []session.Todo{{Text: "Return an error from Add", Status: session.TodoDone}, {Text: "Test the limits", Status: session.TodoDoing}, {Text: "Run all tests", Status: session.TodoPending}}}),
-		ev(session.TypeAnswer, 2, session.Answer{Content: "Now the change itself.", Calls: []session.Call{{ID: "c2", Name: "apply_diff", Arguments: args(map[string]any{
+		ev(session.TypeAnswer, 2, session.Answer{PromptTokens: 11_900, AnswerTokens: 152, Content: "Now the change itself.", Calls: []session.Call{{ID: "c2", Name: "apply_diff", Arguments: args(map[string]any{
 			"path": "calc/add.go",
 			"diff": "@@ -3,3 +3,6 @@\n-func Add(a, b int32) int32 {\n-\treturn a + b\n+func Add(a, b int32) (int32, error) {\n+\tsum := int64(a) + int64(b)\n+\tif sum != int64(int32(sum)) {\n+\t\treturn 0, ErrOverflow\n+\t}\n+\treturn int32(sum), nil\n }\n",
 		})}}}),
 		ev(session.TypeStarted, 2, session.Started{Call: "c2", Title: "Editing calc/add.go"}),
 		ev(session.TypeResult, 2, session.Result{Call: "c2", OK: true, Title: "Edited calc/add.go", Content: "Applied.", Millis: 31, Changes: add}),
 		ev(session.TypeCheckpoint, 2, session.Checkpoint{Commit: commit("a"), Parent: commit("0"), Files: add}),
-		ev(session.TypeAnswer, 3, session.Answer{Content: "The tests next.", Calls: []session.Call{{ID: "c3", Name: "run_terminal_command", Arguments: args(map[string]any{"command": "go test ./..."})}}}),
+		ev(session.TypeAnswer, 3, session.Answer{PromptTokens: 11_900, AnswerTokens: 152, Content: "The tests next.", Calls: []session.Call{{ID: "c3", Name: "run_terminal_command", Arguments: args(map[string]any{"command": "go test ./..."})}}}),
 		ev(session.TypeStarted, 3, session.Started{Call: "c3", Title: "Running go test ./..."}),
 		ev(session.TypeResult, 3, session.Result{Call: "c3", OK: false, Title: "go test ./... failed with exit code 1", Content: "--- FAIL: TestAdd (0.00s)\n    add_test.go:11: Add(2147483647, 1) = 0, want an error\nFAIL\n", Millis: 4210}),
-		ev(session.TypeAnswer, 4, session.Answer{Content: "The test wants the sentinel. I correct it, and remove the stale build directory.", Calls: []session.Call{
+		ev(session.TypeAnswer, 4, session.Answer{PromptTokens: 11_900, AnswerTokens: 152, Content: "The test wants the sentinel. I correct it, and remove the stale build directory.", Calls: []session.Call{
 			{ID: "c4", Name: "write_file", Arguments: args(map[string]any{"path": "calc/add_test.go", "content": "package calc\n\nimport \"testing\"\n\nfunc TestAdd(t *testing.T) {\n\tif _, err := Add(1<<31-1, 1); err == nil {\n\t\tt.Error(\"no error\")\n\t}\n}\n"})},
 			{ID: "c5", Name: "run_terminal_command", Arguments: args(map[string]any{"command": "rm -rf build && go test ./..."})},
 		}}),
@@ -205,8 +207,12 @@ func (w *world) others() {
 	running.Owner, running.Until = "server-b", w.now.Add(12*time.Second)
 	dead := w.row("dead", "team/site#3", session.PhaseRunning, 2*time.Minute)
 	dead.Owner, dead.Until = "server-a", w.now.Add(-40*time.Second)
+	away := w.row("away", "team/app#9", session.PhaseWaitingModel, 20*time.Second)
+	away.Stall = store.Stall{Since: w.now.Add(-9 * time.Minute), Why: "the model is still being loaded"}
+	limited := w.row("limited", "team/site#6", session.PhaseWaitingGitHub, 50*time.Second)
+	limited.Stall = store.Stall{Since: w.now.Add(-3 * time.Minute), Until: w.now.Add(42 * time.Minute)}
 	for _, r := range []store.Session{
-		running, dead, w.row("away", "team/app#9", session.PhaseWaitingModel, 9*time.Minute), w.row("queued", "team/app#16", session.PhaseQueued, 30*time.Second),
+		running, dead, away, limited, w.row("queued", "team/app#16", session.PhaseQueued, 30*time.Second),
 		w.row("question", "team/site#8", session.PhaseAwaitingAnswer, 26*time.Hour), w.row("done", "team/app#7", session.PhaseDone, 5*time.Hour),
 		w.row("failed", "team/app#5", session.PhaseFailed, 30*time.Hour), w.row("stopped", "team/site#2", session.PhaseStopped, 80*time.Hour), w.row("private", "secret/vault#1", session.PhaseDone, 6*time.Hour),
 	} {

@@ -87,6 +87,19 @@ func KindOf(err error) Kind {
 	return Permanent
 }
 
+// LimitEnd returns the end of the rate limit that err tells of, or the zero time if it tells
+// of none.
+func LimitEnd(err error, now time.Time) time.Time {
+	var e *Error
+	switch {
+	case !errors.As(err, &e):
+		return time.Time{}
+	case e.Reset.IsZero() && e.RetryAfter > 0:
+		return now.Add(e.RetryAfter)
+	}
+	return e.Reset
+}
+
 // notSent marks an error that occurred before the first byte of the request was sent.
 type notSent struct{ err error }
 

@@ -11,17 +11,23 @@ import (
 	"github.com/handrail-bot/handrail/bot/fault"
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/render"
+	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/policy"
 )
 
 // AwaitGitHub records in the row that the session waits for GitHub, if cause is an
 // outage of GitHub. The thread cannot be told now; the queue retries.
 func (l *Session) AwaitGitHub(ctx context.Context, cause error) error {
-	if !fault.OfGitHub(cause) || ctx.Err() != nil || l.Row.State == session.PhaseWaitingGitHub ||
+	waits, until := l.Row.State == session.PhaseWaitingGitHub, ghapp.LimitEnd(cause, l.cfg.Now()).UTC()
+	if !fault.OfGitHub(cause) || ctx.Err() != nil || waits && (until.IsZero() || until.Equal(l.Row.Stall.Until)) ||
 		!slices.Contains(Unsettled, l.Row.State) {
 		return cause
 	}
-	l.Row.State = session.PhaseWaitingGitHub //control:waits-for-github
+	if !waits {
+		l.Row.State = session.PhaseWaitingGitHub //control:waits-for-github
+		l.Row.Stall = store.Stall{Since: l.cfg.Now().UTC()}
+	}
+	l.Row.Stall.Until = until //control:limit-is-kept
 	if l.State != nil {
 		l.Data.DeadAt = int64(l.State.AllTurns())
 	}

@@ -240,6 +240,9 @@ func (l *Session) Wake(ctx context.Context, at time.Time) error {
 // SaveState saves the session's state in the row. It comes after all messages, so that
 // a row with the state "done" has nothing left to send.
 func (l *Session) SaveState(ctx context.Context) error {
+	if l.Row.State != l.State.Phase {
+		l.Row.Stall = store.Stall{Since: l.cfg.Now().UTC()}
+	}
 	l.Row.State = l.State.Phase
 	l.Row.Asked, l.Row.AskedAt = openApprovals(l.State)
 	if l.State.Outcome != nil {

@@ -5,8 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"sync"
 	"time"
 
+	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/render"
 	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/policy"
@@ -20,6 +23,9 @@ type Use struct {
 	began  time.Time
 	waits  time.Time       // start of the wait for other runs; zero while not waiting
 	before policy.Duration // time used before this stretch
+
+	mu    sync.Mutex
+	stall store.Stall // as recorded while the run goes on
 }
 
 // BeginUse begins to count the use of a stretch of work.
@@ -72,24 +78,61 @@ func (u *Use) Count(ctx context.Context) error {
 // most one turn.
 func (u *Use) Spend(ctx context.Context, now policy.Limits) ([]policy.Share, error) {
 	if u.note(now) {
-		if err := u.publish(ctx); err != nil { //control:used-while-it-runs
+		if err := u.publish(ctx, u.spent(now.Turns)); err != nil { //control:used-while-it-runs
 			return nil, fmt.Errorf("record usage: %w", err)
 		}
 	}
 	return u.shares(ctx)
 }
 
-// publish writes the use to the stored row. It leaves u.Row alone, because other
-// goroutines read it during a run.
-func (u *Use) publish(ctx context.Context) error {
+// spent returns the change of a row that records the use. An answer of the model ends a
+// wait.
+func (u *Use) spent(turns int) func(*store.Session) error {
+	return func(row *store.Session) (err error) {
+		if slices.Contains(waiting, row.State) && int64(turns) > u.Data.DeadAt { //control:answer-ends-the-wait
+			row.State, row.Stall = session.PhaseRunning, store.Stall{Since: u.cfg.Now().UTC()}
+		}
+		data := DataOf(row)
+		data.Used = u.Data.Used
+		row.Data, err = json.Marshal(data)
+		return err
+	}
+}
+
+// Stall records why the run stands still, in words; "" means that it goes on. It is safe for
+// concurrent use.
+func (u *Use) Stall(ctx context.Context, why string) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if why == u.stall.Why {
+		return
+	}
+	if u.stall.Why = why; u.stall.Since.IsZero() || why == "" {
+		u.stall.Since = u.cfg.Now().UTC()
+	}
+	err := u.publish(ctx, func(row *store.Session) error {
+		if row.Stall = u.stall; why == "" && slices.Contains(waiting, row.State) {
+			row.State = session.PhaseRunning
+		}
+		return nil
+	})
+	if why == "" {
+		u.stall.Since = time.Time{} // the next one begins anew
+	}
+	if err != nil && ctx.Err() == nil {
+		u.Log.WarnContext(ctx, "a wait is not recorded", "session", u.Row.ID, "err", err)
+	}
+}
+
+// publish changes the stored row. It leaves u.Row alone, because other goroutines read it
+// during a run.
+func (u *Use) publish(ctx context.Context, change func(*store.Session) error) error {
 	for {
 		row, err := u.cfg.Store.Sessions.Session(ctx, u.Row.ID)
 		if err != nil {
 			return err
 		}
-		data := DataOf(row)
-		data.Used = u.Data.Used
-		if row.Data, err = json.Marshal(data); err != nil {
+		if err := change(row); err != nil {
 			return err
 		}
 		if err := u.cfg.Store.Sessions.Update(ctx, u.Fence, row); !errors.Is(err, store.ErrConflict) {

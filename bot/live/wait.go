@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/render"
 	"github.com/handrail-bot/handrail/bot/store"
 )
@@ -74,6 +75,12 @@ func (l *Session) Wait(ctx context.Context, away *session.Away, went bool) error
 		l.Data.Shown, l.Data.Waits = "", 0
 	}
 	l.State.Phase = away.For
+	since := l.Row.Stall.Since
+	if went || l.Row.State != away.For {
+		since = l.cfg.Now().UTC()
+	}
+	l.Row.State = away.For
+	l.Row.Stall = store.Stall{Since: since, Why: away.Why, Until: ghapp.LimitEnd(away.Err, l.cfg.Now()).UTC()}
 	pause := min(l.cfg.Every<<min(l.Data.Waits, 10), maxWait)
 	l.Data.Waits++
 	p, err := l.Follow(ctx)

@@ -274,6 +274,7 @@ type Session struct {
 	Pull      int            `json:"pull,omitempty"`    // number of its pull request
 	Asked     int            `json:"asked,omitempty"`   // open requests for an approval
 	AskedAt   time.Time      `json:"asked_at,omitzero"` // of the oldest of them; zero without any
+	Stall     Stall          `json:"stall,omitzero"`    // see there
 	Data      []byte         `json:"data,omitempty"`    // opaque JSON of the row's owner
 	Seq       int64          `json:"seq,omitempty"`     // increases with each session, whatever the clock says; read only
 	Created   time.Time      `json:"created"`
@@ -283,6 +284,14 @@ type Session struct {
 	Epoch int64     `json:"-"`
 	Owner string    `json:"-"`
 	Until time.Time `json:"-"`
+}
+
+// Stall tells since when a session has been in its state, and why it stands still there. The
+// zero value means that nothing is known.
+type Stall struct {
+	Since time.Time `json:"since,omitzero"` // beginning of the state, or of Why
+	Why   string    `json:"why,omitempty"`  // the reason in words, if State does not say it
+	Until time.Time `json:"until,omitzero"` // end of GitHub's rate limit; zero without one
 }
 
 // Logs keeps the event logs of sessions.

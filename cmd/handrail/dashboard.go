@@ -13,6 +13,7 @@ import (
 
 	"github.com/handrail-bot/handrail/agent"
 	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/bot"
 	"github.com/handrail-bot/handrail/bot/dashboard"
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/store"
@@ -44,9 +45,10 @@ func (s *server) newPages() error {
 		Pages:    s.redactedStore.Logs.Page,
 		Diff:     s.bot.DiffOf,
 		Sheets:   s.sheets(),
-		Poll:     map[bool]time.Duration{true: slowPoll}[s.store.Follows()],
+		Poll:     map[bool]time.Duration{true: cmp.Or(s.opt.poll, slowPoll)}[s.store.Follows()],
 		Web:      web,
 		Now:      s.opt.now,
+		Lease:    s.bot.LeaseTime(),
 		Log:      s.log,
 	}
 	if cfg.ClientID != "" {
@@ -103,7 +105,7 @@ func (s *server) startPages() error {
 // follow tells the dashboard of events that other servers store.
 func (s *server) follow(ctx context.Context) {
 	for s.pages != nil && s.store.Follows() && ctx.Err() == nil {
-		if err := s.store.Follow(ctx, s.pages.grown); err != nil {
+		if err := s.store.Follow(ctx, s.pages.grown); err != nil { //control:dashboard-hears-others
 			s.log.WarnContext(ctx, "the dashboard does not hear of other servers", "err", err)
 		}
 		select {
@@ -120,13 +122,19 @@ func (p *board) grown(id string) {
 	}
 }
 
-// live shows progress that is not in a log.
-func (p *board) live(id string) func(agent.Live) {
-	if p == nil {
+// live shows progress of a run that is not in a log: all of it here, and the reason of a wait
+// on other servers, too. nil means that no dashboard shows it.
+func (s *server) live(w bot.Work) func(agent.Live) {
+	p := s.pages
+	if p == nil && (s.store == nil || !s.store.Follows()) {
 		return nil
 	}
 	return func(l agent.Live) {
-		p.Live(id, dashboard.Live{Thinking: l.Thinking, Content: l.Content, Title: l.Title})
+		w.Stall(l.Stall) //control:stall-is-recorded
+		if p == nil {
+			return
+		}
+		p.Live(w.Task.Session, dashboard.Live{Thinking: l.Thinking, Content: l.Content, Title: l.Title})
 	}
 }
 

@@ -228,7 +228,7 @@ func (r *serveRunner) run(ctx context.Context, w bot.Work) (session.Outcome, err
 		ReviewBranch: func(request string) string { return approval.ReviewBranch(w.Thread.Ref, request) },
 		Inbox:        w.Inbox,
 		Shown: work.Shown{
-			OnEvent: w.OnEvent, OnLive: r.pages.live(w.Task.Session), OnOutput: w.OnOutput, OnSetup: w.OnSetup,
+			OnEvent: w.OnEvent, OnLive: r.live(w), OnOutput: w.OnOutput, OnSetup: w.OnSetup,
 			OnCall: w.OnCall,
 		},
 		Shares:        w.Shares,

@@ -60,6 +60,7 @@ type serverOptions struct {
 	watch   time.Duration // between checks of GitHub and the model
 	missed  time.Duration // between searches for missed deliveries
 	grace   time.Duration // for work to end by itself at shutdown
+	poll    time.Duration // between looks of the dashboard at a log of which the database tells
 
 	now       func() time.Time              // the bot's clock for deadlines and budgets; nil means time.Now
 	unlimited bool                          // serve without limits and without isolation

@@ -14,7 +14,7 @@ mkdirSync(out, { recursive: true });
 
 const browser = await chromium.launch({ executablePath: program, args: ["--no-sandbox"] });
 const problems = [];
-const pages = { sessions: "/", session: "/s/sample", steps: "/s/steps", approvals: "/approvals", configuration: "/page/configuration", difference: "/s/sample/diff", hostile: "/s/hostile?after=0", missing: "/s/none" };
+const pages = { sessions: "/", session: "/s/sample", live: "/s/growing", steps: "/s/steps", approvals: "/approvals", configuration: "/page/configuration", difference: "/s/sample/diff", hostile: "/s/hostile?after=0", missing: "/s/none" };
 
 async function context(options) {
   const c = await browser.newContext(options);
@@ -87,9 +87,9 @@ for (const colorScheme of ["light", "dark"]) {
   await c.close();
 }
 
-// Every button, and the box, sends the command that it names; on a phone.
-{
-  const c = await context({ viewport: { width: 390, height: 844 } });
+// Every button, and the box, sends the command that it names: on a phone and on a desk, in both themes.
+for (const [colorScheme, width] of [["light", 390], ["dark", 1280]]) {
+  const c = await context({ colorScheme, viewport: { width, height: 844 } });
   const page = await c.newPage();
   const open = async (path) => {
     await page.goto(address + path);
@@ -110,7 +110,7 @@ for (const colorScheme of ["light", "dark"]) {
     }
   }
   if (pressed < 15) problems.push(`only ${pressed} buttons`);
-  console.log(`dashboard: ${pressed} buttons pressed`);
+  console.log(`dashboard: ${pressed} buttons pressed at ${width} px`);
   await c.close();
 }
 
