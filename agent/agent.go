@@ -97,8 +97,9 @@ type Saved struct {
 	// previously saved state. Those changes are not kept.
 	Foreign []string
 	// LFS lists files whose contents Git LFS keeps, unless an earlier save listed them, and
-	// Unfiltered those that a filter of git would have changed.
-	LFS, Unfiltered []string
+	// Unfiltered those that a filter of git would have changed. Alike lists those that the disk
+	// of the clone cannot hold beside a name that differs only in case.
+	LFS, Unfiltered, Alike []string
 	// LeftOut lists workspace content that is not in the state because it cannot be kept.
 	LeftOut []session.LeftOut
 	Merge   *session.Merge // see session.Checkpoint

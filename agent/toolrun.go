@@ -332,19 +332,7 @@ func (r *callRunner) outcome(
 	}
 	r.nameLeftOut(&out, saved.LeftOut)
 	events := []*session.Event{session.NewEvent(session.TypeResult, c.Turn, out)}
-	if len(saved.Foreign) > 0 {
-		events = append(events, session.NewEvent(session.TypeNote, c.Turn, session.Note{Kind: session.NoteReminder,
-			Call: c.ID,
-			Text: fmt.Sprintf("%s is a submodule, that is another repository: what changes inside it is not kept and does not reach the branch.", strings.Join(saved.Foreign, ", "))}))
-	}
-	if len(saved.LFS) > 0 {
-		events = append(events, session.NewEvent(session.TypeNote, c.Turn, session.Note{Kind: session.NoteLFS, Call: c.ID,
-			Text: fmt.Sprintf("Git LFS keeps the content of %s: the branch has a pointer to it. The content is in this clone, and `git push` uploads it if git-lfs is installed.", strings.Join(saved.LFS, ", "))}))
-	}
-	if len(saved.Unfiltered) > 0 {
-		events = append(events, session.NewEvent(session.TypeNote, c.Turn, session.Note{Kind: session.NoteLFS, Call: c.ID,
-			Text: fmt.Sprintf("Git's settings in the clone run a filter on %s, which is not run here: on the branch, `git add --renormalize .` applies it.", strings.Join(saved.Unfiltered, ", "))}))
-	}
+	events = append(events, saved.notes(c.Turn, c.ID)...)
 	events = append(events, saved.neighbors(c.Turn)...)
 	if !saved.Changed {
 		return events, nil

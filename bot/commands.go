@@ -2,6 +2,7 @@ package bot
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/handrail-bot/handrail/agent/session"
@@ -278,7 +279,13 @@ func help(ctx context.Context, r *request) error {
 		verdict, _ := r.w.mayAsk(r.actor, row.right, r.sess)
 		return err == nil && verdict == policy.Allow && row.isUseful(v)
 	}
-	text, others := specs(r.w.rows).Help(now)
+	mode := func(name string) bool {
+		row, err := rowOf(r.w.rows, command.Command{Name: command.Task})
+		verdict, _ := r.w.mayAsk(r.actor, row.needs(command.Command{Mode: name}), r.sess)
+		m, merr := policy.ParseMode(name)
+		return errors.Join(err, merr) == nil && verdict == policy.Allow && (r.at.Pull == nil || !m.Triages()) //control:help-shows-rights
+	}
+	text, others := specs(r.w.rows).Help(now, mode)
 	r.c.post(r.msg, render.Help(text+render.CustomCommands(book.Book, fault.InWords(err)), others))
 	return nil
 }

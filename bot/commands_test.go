@@ -76,7 +76,7 @@ func TestHelpIsATable(t *testing.T) {
 		t.Skipf("SKIPPED: cmark-gfm is not installed: %v", cmd.Err)
 	}
 	book := custom.Book{{Name: "release", Description: "cut a|release `x`", Path: "a"}}
-	text, others := specs(commands()).Help(func(s command.Spec) bool { return len(s.Name) < 5 })
+	text, others := specs(commands()).Help(func(s command.Spec) bool { return len(s.Name) < 5 }, func(mode string) bool { return mode != "code" })
 	help := text + render.CustomCommands(book, nil) + "\n" + others
 	cmd.Stdin = strings.NewReader(help)
 	out, err := cmd.Output()

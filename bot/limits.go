@@ -1,9 +1,11 @@
 package bot
 
 import (
+	"cmp"
 	"errors"
 
 	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/bot/command"
 	"github.com/handrail-bot/handrail/bot/live"
 	"github.com/handrail-bot/handrail/bot/render"
 	"github.com/handrail-bot/handrail/policy"
@@ -44,10 +46,13 @@ func (r *request) allowedModel(cfg policy.Config, before string) string {
 }
 
 // goOn returns the choice for a follow-up. A text without a mode joins a request at work
-// or a waiting plan; any other text is a new request. It reports false if the user was
-// told why the text is not acted on.
+// or a waiting plan; any other text is a new request. "fix" alone has the configured mode. It
+// reports false if the user was told why the text is not acted on.
 func (r *request) goOn(v *session.State) (with policy.Choice, ok bool) {
 	cfg := r.w.live.InForce(live.DataOf(r.sess))
+	if r.cmd.Mode == "" && command.IsFix(r.cmd.Text) { //control:fix-has-its-mode
+		r.cmd.Mode = cmp.Or(cfg.Mode, "code")
+	}
 	plan := v.Plan()
 	part := !v.TakesNewRequest() && (r.cmd.Mode == "" || r.cmd.Mode == v.ModeName())
 	if part || r.cmd.Mode == "" && plan != nil && plan.Approval.IsPending() {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/approval"
+	"github.com/handrail-bot/handrail/bot/command"
 	"github.com/handrail-bot/handrail/bot/fault"
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/live"
@@ -121,8 +122,8 @@ func (r *request) cleanText(what, text, page string) string {
 }
 
 // follow adds a text to the session. It answers open questions, and withdraws open
-// requests for approval. A request in another mode,
-// or without words, answers nothing: it withdraws both.
+// requests for approval. A request in another mode, without words, or of "fix" alone answers
+// nothing: it withdraws both.
 func (r *request) follow(ctx context.Context) error {
 	s := r.msg
 	v, err := r.viewWith(ctx)
@@ -167,8 +168,9 @@ func (r *request) follow(ctx context.Context) error {
 			continue
 		}
 		res := session.Resolved{ID: a.ID, Verdict: policy.Withdrawn, By: m.Author, ByID: s.author.ID, Key: s.key}
-		if a.Kind == session.AskQuestion && m.Mode == "" && r.cmd.Text != "" { //control:new-request-is-no-answer
-			res.Verdict, res.Reason, answered = policy.Answered, m.Text, true
+		answer, ok := r.answerTo(a, m.Text)
+		if a.Kind == session.AskQuestion && m.Mode == "" && ok { //control:new-request-is-no-answer
+			res.Verdict, res.Reason, answered = policy.Answered, answer, true
 		}
 		r.c.append(session.NewEvent(session.TypeResolved, v.Turns, res))
 	}
@@ -178,6 +180,15 @@ func (r *request) follow(ctx context.Context) error {
 	r.c.append(session.NewEvent(session.TypeMessage, v.Turns, m))
 	r.react("eyes")
 	return nil
+}
+
+// answerTo returns the answer to a question in a command with these words. There is none
+// without words, and "fix" alone is a request, unless it is a choice of the question.
+func (r *request) answerTo(a session.Asked, words string) (answer string, ok bool) {
+	if command.IsFix(r.cmd.Text) { //control:fix-answers-nothing
+		return command.Question{Text: a.Display, Choices: a.Choices}.Answer(r.cmd.Text)
+	}
+	return words, r.cmd.Text != ""
 }
 
 // sessionID returns the id of the session that a text begins.

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
@@ -50,6 +52,9 @@ type Commit struct {
 	Submodules       []string   // submodules with changes inside; they are not updated
 	LFS              []string   // paths whose contents are in the clone's storage of Git LFS
 	Unfiltered       []string   // paths whose contents git would have changed by one of [Settings.Filters]
+	// Alike are changed paths that the owner's disk cannot hold beside others that differ only
+	// in upper and lower case, if [Settings.Caseless].
+	Alike []string
 }
 
 // LeftOut is a path that keeps its entry in [Checkpoint.Last], and the reason.
@@ -84,7 +89,9 @@ func (m *Mirror) Checkpoint(ctx context.Context, cp Checkpoint) (Commit, error) 
 	}
 	if err == nil {
 		err = m.pool.Use(ctx, func(o *objects.DB) (err error) {
-			c, err = commitEdit(ctx, o, cp.Parent, root, cp.Meta)
+			if c, err = commitEdit(ctx, o, cp.Parent, root, cp.Meta); err == nil && m.settings.Caseless { //control:alike-is-told
+				c.Alike, err = besideAlike(o, plumbing.NewHash(c.Tree), c.Files)
+			}
 			return err
 		})
 	}
@@ -229,6 +236,32 @@ func commitEdit(ctx context.Context, o *objects.DB, parent string, root *objects
 	c, err := makeCommit(ctx, o, tree, parent, meta)
 	c.Submodules = submodules
 	return c, err
+}
+
+// besideAlike returns the changed paths of a tree that have another one beside them, or beside a
+// directory above them, with a name that differs only in upper and lower case.
+func besideAlike(o *objects.DB, tree plumbing.Hash, changed []FileStat) (out []string, err error) {
+	for _, f := range changed {
+		if f.Kind == KindDelete {
+			continue
+		}
+		at := tree
+		for name := range strings.SplitSeq(f.Path, "/") {
+			list, err := o.Tree(at)
+			if err != nil {
+				return nil, err
+			}
+			same := func(e objects.Entry) bool { return e.Name != name && strings.EqualFold(e.Name, name) }
+			if slices.ContainsFunc(list, same) {
+				out = append(out, f.Path)
+				break
+			}
+			if i := slices.IndexFunc(list, func(e objects.Entry) bool { return e.Name == name }); i >= 0 {
+				at = list[i].Hash
+			}
+		}
+	}
+	return out, nil
 }
 
 // makeCommit commits a tree, unless it is the parent's.

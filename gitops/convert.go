@@ -55,6 +55,8 @@ func newConverter(m *Mirror, o *objects.DB, parent plumbing.Hash) *converter {
 			Above: attributes.Parse(m.settings.Above),
 			Below: attributes.Parse(m.settings.Below),
 			Auto:  m.settings.AutoCRLF,
+
+			Caseless: m.settings.Caseless,
 		},
 		files: map[string]attributes.File{},
 		lists: map[string][]objects.Entry{},

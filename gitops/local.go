@@ -41,6 +41,9 @@ type Settings struct {
 	Ignored      string // patterns of gitignore(5), below those of the .gitignore files
 	Above, Below string // lines of gitattributes(5) above and below those of the .gitattributes files
 	AutoCRLF     bool   // texts are committed with LF, unless an attribute decides
+	// Caseless means that the owner's files are on a disk that does not tell upper from lower
+	// case. Patterns then match in either, and see [Commit.Alike].
+	Caseless bool
 	// Filters are the names of the filters that git runs on contents to commit. They are not
 	// run here, see [Commit.Unfiltered].
 	Filters []string

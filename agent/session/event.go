@@ -364,6 +364,7 @@ type FileChange struct {
 	Blob    string     `json:"blob,omitempty"`  // mode and object id of the content, checkpoints only
 	Was     string     `json:"was,omitempty"`   // likewise for the previous content; for a rename, at From
 	Fault   string     `json:"fault,omitempty"` // position and reason if the written text does not parse, results only
+	In      string     `json:"in,omitempty"`    // the one function with all of the change, saved states of one file only
 }
 
 // Effects returns the change by path. A rename deletes one file and creates another.

@@ -18,6 +18,10 @@ func Subject(files []FileChange) string {
 		return "Take the base branch in"
 	}
 	if len(files) == 1 {
+		in := fmt.Sprintf("%s %s in %s", verbs[files[0].Kind], files[0].In, files[0].Path)
+		if files[0].In != "" && len(in) <= maxTitle && !strings.ContainsAny(in, "\n\r") { //control:subject-names-the-function
+			return in
+		}
 		return fmt.Sprintf("%s %s", verbs[files[0].Kind], shortName(files[0].Path, 60))
 	}
 	if text := listed(verbs, files); text != "" {

@@ -39,6 +39,7 @@ func TestSubject(t *testing.T) {
 	for want, files := range map[string][]FileChange{
 		"Take the base branch in":    nil,
 		"Update a.py":                {{Path: "a.py", Kind: ChangeModify}},
+		"Update a in b.py":           {{Path: "b.py", Kind: ChangeModify, In: "a"}},
 		"Update a.py and test_a.py":  {{Path: "a.py", Kind: ChangeModify}, {Path: "test_a.py", Kind: ChangeModify}},
 		"Update a.py, add test_a.py": {{Path: "a.py", Kind: ChangeModify}, {Path: "test_a.py", Kind: ChangeCreate}},
 		"Update a/b.go, delete a/c.go, rename a/d.go": {

@@ -37,6 +37,7 @@ type checkpoints struct {
 	foreign    []string       // submodules that the model knows to be read-only
 	pointers   []string       // files that are known to be kept by Git LFS
 	unfiltered []string       // files that are known to be without git's filter
+	alike      []string       // files that are known to be beside a name that differs only in case
 
 	secrets   Secrets
 	sensitive func(path string) bool
@@ -144,6 +145,7 @@ func (c *checkpoints) saveOwn(ctx context.Context, turn int, keep bool) (agent.S
 	saved.Foreign = learn(&c.foreign, commit.Submodules)
 	saved.LFS = learn(&c.pointers, commit.LFS)
 	saved.Unfiltered = learn(&c.unfiltered, commit.Unfiltered)
+	saved.Alike = learn(&c.alike, commit.Alike)
 	if c.tree == "" { // first save: compare with the base of the workspace
 		saved.Changed = !commit.Empty
 	}
@@ -162,6 +164,9 @@ func (c *checkpoints) saveOwn(ctx context.Context, turn int, keep bool) (agent.S
 		return agent.Saved{}, err
 	}
 	saved.Files = fileChanges(ours)
+	if err = c.nameFunction(ctx, commit.ID, saved.Files); err != nil {
+		return agent.Saved{}, err
+	}
 	if c.job.Push != nil { // another machine may continue from here
 		saved.Content, err = c.storedContent(ctx, commit.ID, stats)
 	}

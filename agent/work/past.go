@@ -37,6 +37,11 @@ func (e *Engine) startPast(ctx context.Context, j Job, branch string, want gitop
 	if err := os.WriteFile(ignored, []byte(j.Repo.Settings().Ignored), 0o644); err != nil {
 		return nil, err
 	}
+	if j.Repo.Settings().Caseless {
+		if err := os.WriteFile(filepath.Join(dir, workspace.GitCaseless), nil, 0o644); err != nil {
+			return nil, err
+		}
+	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	p := &past{dir: dir, cancel: cancel, done: make(chan struct{})}
 	go func() {

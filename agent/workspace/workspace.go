@@ -55,14 +55,16 @@ const OthersDir = ".handrail-repositories"
 func (o Other) Path() string { return OthersDir + "/" + o.Name }
 
 // Names in [Spec.Git]: the initial files of the repository inside, the objects that it
-// reads in place, the marker files for a complete history and for a failure, and a file that
-// is there from the beginning: patterns of gitignore(5) below those of the .gitignore files.
+// reads in place, and the marker files for a complete history and for a failure. From the
+// beginning there are patterns of gitignore(5) below those of the .gitignore files, and a
+// marker file if all patterns match in upper and lower case.
 const (
-	GitIgnored = "ignored"
-	GitFiles   = "git"
-	GitObjects = "objects"
-	GitReady   = "ready"
-	GitFailed  = "failed"
+	GitIgnored  = "ignored"
+	GitCaseless = "caseless"
+	GitFiles    = "git"
+	GitObjects  = "objects"
+	GitReady    = "ready"
+	GitFailed   = "failed"
 )
 
 // Names in [Spec.Layer].

@@ -328,14 +328,18 @@ func wrong(format string, args ...any) error {
 	return &Error{Public: fmt.Sprintf(format, args...) + fmt.Sprintf(usage.ListIs, prefix)}
 }
 
-// Help returns the reply to "/agent help", in Markdown: the commands of use now, and apart
-// from them the others.
-func (t Table) Help(now func(Spec) bool) (text, others string) {
+// Help returns the reply to "/agent help", in Markdown: the commands and modes of use now,
+// and apart from them the others.
+func (t Table) Help(now func(Spec) bool, mode func(string) bool) (text, others string) {
 	var begin, list, rest strings.Builder
 	for _, s := range t {
 		switch {
 		case s.Name == Task:
-			fmt.Fprintf(&begin, usage.Begin, prefix, s.help(), prefix, s.Usage)
+			example := s.Usage
+			if !now(s) {
+				example = usage.Question
+			}
+			fmt.Fprintf(&begin, usage.Begin, prefix, s.help(), prefix, example)
 		case now(s):
 			fmt.Fprintf(&list, "| `%s %s` | %s |\n", prefix, s.Usage, s.help())
 		default:
@@ -343,7 +347,11 @@ func (t Table) Help(now func(Spec) bool) (text, others string) {
 		}
 	}
 	for _, m := range modes {
-		fmt.Fprintf(&list, usage.ModeRow, prefix, m, m)
+		to := &rest
+		if mode(m) {
+			to = &list
+		}
+		fmt.Fprintf(to, usage.ModeRow, prefix, m, m)
 	}
 	return begin.String() + usage.Head + list.String(), usage.Head + rest.String() + fmt.Sprintf(usage.Flags, prefix)
 }

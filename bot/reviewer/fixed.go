@@ -2,6 +2,7 @@ package reviewer
 
 import (
 	"context"
+	"slices"
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/ghapp"
@@ -22,14 +23,17 @@ type history struct {
 	list  map[string][]string        // commits since one, the oldest first
 }
 
+func (s Session) history() history {
+	return history{Session: s, known: map[string][]review.Change{}, list: map[string][]string{}}
+}
+
 // fixedIn names in the fixed rows the commit that changed their lines first. at holds the
 // commit of each finding, by its mark. A commit that cannot be found stays unnamed.
-func (s Session) fixedIn(ctx context.Context, rows []review.Row, at map[string]string) error {
-	h := history{Session: s, known: map[string][]review.Change{}, list: map[string][]string{}}
+func (h history) fixedIn(ctx context.Context, rows []review.Row, at map[string]string) error {
 	n := 0
 	for i, r := range rows {
 		from := at[review.Mark(r.Finding)]
-		if r.State != review.Fixed || r.Finding.Old || from == "" || from == s.commit() || n == maxFixed {
+		if r.State != review.Fixed || r.Finding.Old || from == "" || from == h.commit() || n == maxFixed {
 			continue
 		}
 		n++
@@ -73,18 +77,76 @@ func (h history) find(ctx context.Context, f session.Finding, from string) (stri
 
 // gone reports whether a line of a finding is removed between two commits.
 func (h history) gone(ctx context.Context, f session.Finding, from, to string) (bool, error) {
+	changes, err := h.changes(ctx, from, to)
+	return review.Touched(f, changes), err
+}
+
+// changes returns the changes between two commits. They are nil if the second one does not
+// follow the first, or if too many were compared.
+func (h history) changes(ctx context.Context, from, to string) ([]review.Change, error) {
 	changes, ok := h.known[from+to]
-	if !ok && len(h.known) < maxSeenCommits {
-		files, ahead, err := reads.Forward(ctx, h.Client, h.Thread, from, to)
-		if err != nil {
-			return false, err
-		}
-		if ahead {
-			changes = changesOf(files)
-		}
-		h.known[from+to] = changes
+	if ok || len(h.known) >= maxSeenCommits {
+		return changes, nil
 	}
-	return review.Touched(f, changes), nil
+	files, ahead, err := reads.Forward(ctx, h.Client, h.Thread, from, to)
+	if err != nil {
+		return nil, err
+	}
+	if ahead {
+		changes = changesOf(files)
+	}
+	h.known[from+to] = changes
+	return changes, nil
+}
+
+// isRepeat reports whether the finding all[i] is one that another review made before it, in
+// whatever words: it has no thread of its own, and was at the place of the other one when it
+// was made. all has the newest first, and at the commit of each finding, by its mark.
+func (h history) isRepeat(
+	ctx context.Context, all []session.Finding, i int, at map[string]string, talks []talk,
+) (bool, error) {
+	f := all[i]
+	mark, to := review.Mark(f), at[review.Mark(f)]
+	for j, g := range all {
+		other := review.Mark(g)
+		from := at[other]
+		switch {
+		case other == mark && j < i:
+			return true, nil
+		case other == mark, hasThread(talks, mark), !hasThread(talks, other) && j < i, from == "", to == "":
+			continue
+		case from != to:
+			changes, err := h.changes(ctx, from, to)
+			if err != nil && ghapp.KindOf(err) != ghapp.Permanent {
+				return false, err
+			}
+			if changes == nil {
+				continue
+			}
+			g = review.Follow(g, changes)
+		}
+		if review.Same(g, f) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// isGone reports whether the code of a finding without a thread is gone from the commit that
+// was read. from is the commit of the finding.
+func (h history) isGone(ctx context.Context, f session.Finding, from string) (bool, error) {
+	if f.Old || f.Line == 0 || from == "" || from == h.commit() {
+		return false, nil
+	}
+	changes, err := h.changes(ctx, from, h.commit())
+	if err != nil && ghapp.KindOf(err) != ghapp.Permanent {
+		return false, err
+	}
+	return changes != nil && review.Follow(f, changes).Line == 0, nil
+}
+
+func hasThread(talks []talk, mark string) bool {
+	return slices.ContainsFunc(talks, func(t talk) bool { return t.mark == mark })
 }
 
 // changesOf returns the changes of files as a finding is followed through them.

@@ -44,9 +44,36 @@ func TestFixedInItsCommit(t *testing.T) {
 		"a place in another file": {session.Finding{Path: "b.go", Line: 4}, begin, "b"},
 	} {
 		rows := []review.Row{{Finding: c.f, State: review.Fixed}}
-		p.must(s.fixedIn(t.Context(), rows, map[string]string{review.Mark(c.f): c.from}))
+		p.must(s.history().fixedIn(t.Context(), rows, map[string]string{review.Mark(c.f): c.from}))
 		if (rows[0].Commit == "") != (c.want == "") || rows[0].Commit == commit {
 			t.Errorf("%s: fixed in %q", name, rows[0].Commit)
 		}
+	}
+}
+
+// TestGoneWithoutAThread: a fault of which the list alone tells, because its line is not in the
+// diff, is fixed once its code is gone. Made again in other words, it has one row.
+func TestGoneWithoutAThread(t *testing.T) {
+	t.Parallel()
+	p := host(t, map[string]string{"a.go": faulty, "b.go": before})
+	p.pull("work", map[string]string{"b.go": faulty})
+	again := two(4)
+	again.Claim = "A pair is wanted by nobody."
+	p.post(two(4))
+	p.push("work", map[string]string{"b.go": mended})
+	p.post(again)
+	list := func() string {
+		s := p.look()
+		s.Asked = false
+		p.say(s)
+		comments := p.gh.Thread(p.ref).Comments
+		return comments[len(comments)-1].Body
+	}
+	if got := list(); !strings.Contains(got, ": 1 open\n") || strings.Contains(got, "pair") {
+		t.Errorf("the list is %s", got)
+	}
+	p.push("work", map[string]string{"a.go": mended})
+	if got := list(); !strings.Contains(got, ": 1 fixed\n") || strings.Contains(got, "pair") {
+		t.Errorf("the list is %s", got)
 	}
 }

@@ -77,14 +77,18 @@ func (s Session) Post(ctx context.Context) (address, coverage string, err error)
 		}
 		address = ref.URL
 	}
-	rows := s.rows(all, now, r, talks)
-	if s.Pull != nil && len(rows) > 0 {
-		if err = s.fixedIn(ctx, rows, in.At); err == nil {
+	h := s.history()
+	rows, err := h.rows(ctx, all, now, in.At, talks)
+	for _, f := range r.All() {
+		rows = append(rows, review.Row{Finding: f, Now: f, State: review.Open})
+	}
+	if err == nil && s.Pull != nil && len(rows) > 0 {
+		if err = h.fixedIn(ctx, rows, in.At); err == nil {
 			in.Checks, err = s.checks(ctx)
 		}
-		if err != nil {
-			return "", "", err
-		}
+	}
+	if err != nil {
+		return "", "", err
 	}
 	coverage, err = s.stand(ctx, in, rows)
 	if err != nil {
@@ -233,16 +237,31 @@ func (s Session) follow(ctx context.Context, in *review.Input) error {
 // maxHeads is the maximum number of earlier commits whose findings are followed by line.
 const maxHeads = 10
 
-// rows lists all findings of the pull request with their state. now has the earlier ones on
-// their present lines.
-func (s Session) rows(
-	all []session.Finding, now map[string]session.Finding, r review.Review, talks []talk,
-) []review.Row {
-	var rows []review.Row
-	for _, f := range all {
-		row := review.Row{Finding: f, Now: now[review.Mark(f)], State: review.Open}
+// rows lists the earlier findings of the pull request with their state, each once. now has
+// them on their present lines, and at the commits where they were made, by their marks.
+func (h history) rows(
+	ctx context.Context, all []session.Finding, now map[string]session.Finding, at map[string]string, talks []talk,
+) (rows []review.Row, err error) {
+	for i, f := range all {
+		mark := review.Mark(f)
+		again, gone := false, false
+		if h.Pull != nil {
+			if again, err = h.isRepeat(ctx, all, i, at, talks); err == nil && !again && !hasThread(talks, mark) {
+				gone, err = h.isGone(ctx, f, at[mark])
+			}
+		}
+		if err != nil {
+			return nil, err
+		}
+		if again { //control:repeat-is-no-row
+			continue
+		}
+		row := review.Row{Finding: f, Now: now[mark], State: review.Open}
+		if gone { //control:gone-is-fixed
+			row.State = review.Fixed
+		}
 		for _, t := range talks {
-			if t.mark != review.Mark(f) {
+			if t.mark != mark {
 				continue
 			}
 			switch row.At = t.root; {
@@ -254,10 +273,7 @@ func (s Session) rows(
 		}
 		rows = append(rows, row)
 	}
-	for _, f := range r.All() {
-		rows = append(rows, review.Row{Finding: f, Now: f, State: review.Open})
-	}
-	return rows
+	return rows, nil
 }
 
 // stand keeps the one comment of a pull request that lists all findings with their state. It

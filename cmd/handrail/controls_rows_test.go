@@ -148,6 +148,7 @@ review.TestOrderAndMaximum: made-is-skipped logic-before-tests
 agent.TestWordsAreNoWork: cleaning-is-work tried-is-not-made words-without-work claims-in-files
     tried-is-no-answer same-again an-answer-is-taken
 session.TestEarlyEnds: end-of-the-newest-request verb-carries-its-task fix-is-a-request new-request-is-no-answer
+    fix-answers-nothing fix-has-its-mode
 agent.TestReadingEnds: reading-begins-anew
 agent.TestLastTestRunCounts: sigpipe-is-no-failure tests-are-old known-tests tests-run-nothing
     unknown-runner-proves-nothing tests-are-told

@@ -52,6 +52,8 @@ type stage struct {
 	act          *actRunner // that runs workflows; nil for the action alone
 
 	breaks func(route string) ghcheck.Break // of GitHub's answers; nil for none
+
+	counted map[string]int // events that counts saw, by thread
 }
 
 type stageKey struct{}
@@ -78,7 +80,7 @@ func (s *stage) patience() time.Duration {
 // described in testdata/script/README.md.
 func githubVerbs(t *testing.T) map[string]func(*testscript.TestScript, bool, []string) {
 	verbs := map[string]func(*testscript.TestScript, bool, []string){}
-	for _, v := range slices.Concat(outages, others, forks, signing, actions, operators, firstHour, []scriptVerb{
+	for _, v := range slices.Concat(outages, others, forks, counting, signing, actions, operators, firstHour, []scriptVerb{
 		{"github", "DIR", 1, 1, (*stage).open},
 		{"person", "USER ROLE", 2, 2, (*stage).person},
 		{"issue", "USER TITLE [TEXT | -file FILE]", 2, 4, (*stage).issue},

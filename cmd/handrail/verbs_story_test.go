@@ -61,7 +61,11 @@ func verbStory(before threadBefore, verb, end string) string {
 		where = `(?s)What was asked for.*/agent ` + verb + `\n`
 	}
 	fmt.Fprintf(&b, "comment kim 1 '/agent %s'\nuntil 1 '%s'\n", verb, where)
-	fmt.Fprintf(&b, "until 1 '\\*\\*%s\\*\\* · %s mode'\n", end, verb)
+	mode, how := verb, fmt.Sprintf(" · %s mode", verb)
+	if verb == "fix" {
+		mode, how = "code", ""
+	}
+	fmt.Fprintf(&b, "until 1 '\\*\\*%s\\*\\*%s'\n", end, how)
 	b.WriteString("-- repo/greet.sh --\necho Helo\n-- repo/build.sh --\nsleep 3\n-- repo/build/out --\n1\n")
 	b.WriteString("-- greet.sh --\necho Helo\necho Heloo\n")
 	b.WriteString("-- model.yaml --\nmodel: {name: scripted, tools: true, context: 32768}\nturns:\n")
@@ -69,7 +73,12 @@ func verbStory(before threadBefore, verb, end string) string {
 		b.WriteString("- " + turn + "\n")
 	}
 	const said = "- {when: {last_contains: [%q]}, say: \"What was asked for. [TASK_COMPLETE]\"}\n"
-	fmt.Fprintf(&b, said, command.OwnTask(verb))
+	if verb == "fix" {
+		const made = "- {when: {last_contains: [%q]}, calls: [{name: write_file, arguments: {path: new.txt, content: x}}]}\n"
+		fmt.Fprintf(&b, made+"- say: \"What was asked for. [TASK_COMPLETE]\"\n", command.OwnTask(mode))
+		return b.String()
+	}
+	fmt.Fprintf(&b, said, command.OwnTask(mode))
 	return b.String()
 }
 
@@ -79,7 +88,7 @@ func TestVerbsWithoutWords(t *testing.T) {
 	t.Parallel()
 	ends := []struct{ verb, end string }{
 		{"review", "reviewed"}, {"security", "reviewed"}, {"debug", "answered"}, {"explore", "answered"},
-		{"ask", "answered"}, {"plan", "planned"}, {"architect", "answered"},
+		{"ask", "answered"}, {"plan", "planned"}, {"architect", "answered"}, {"fix", "done"},
 	}
 	dir := t.TempDir()
 	for i, before := range threadsBefore() {

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
 	"slices"
+	"strings"
 
 	"github.com/handrail-bot/handrail/cmd/door"
 	"github.com/handrail-bot/handrail/cmd/terminal"
@@ -26,7 +28,14 @@ func (s *Session) checkFree(ctx context.Context, branch string, tree worktree.Tr
 	if slices.Contains([]string{"main", "master", tree.Default(ctx)}, branch) { //control:run-not-the-default
 		return door.Usage("%s is the default branch: choose another one for the result", branch)
 	}
-	_, err := s.repo.Resolve(ctx, refOf(branch))
+	above, err := s.branchAbove(ctx, branch)
+	switch {
+	case err != nil:
+		return err
+	case above != "":
+		return door.Usage("git keeps no branch %s beside %s; choose another name for the result", branch, above)
+	}
+	_, err = s.repo.Resolve(ctx, refOf(branch))
 	switch {
 	case errors.Is(err, gitops.ErrNotFound):
 		return nil
@@ -34,6 +43,18 @@ func (s *Session) checkFree(ctx context.Context, branch string, tree worktree.Tr
 		return err
 	}
 	return s.takenError(branch)
+}
+
+// branchAbove returns the branch with the name of a directory above another branch. It is empty
+// if there is none.
+func (s *Session) branchAbove(ctx context.Context, branch string) (string, error) {
+	for dir := path.Dir(branch); dir != "."; dir = path.Dir(dir) {
+		_, err := s.repo.Resolve(ctx, refOf(dir))
+		if err == nil || !errors.Is(err, gitops.ErrNotFound) {
+			return dir, err
+		}
+	}
+	return "", nil
 }
 
 // takenError returns the error for an existing branch. It names the branch's session if known.
@@ -54,7 +75,7 @@ func (s *Session) takenError(branch string) error {
 
 // reserve creates the result branch at the base commit before any work, so that no other
 // run can take it. A name from the configuration gets the first number that makes it
-// unique.
+// unique, and no directory if a branch has that name.
 func (s *Session) reserve(ctx context.Context, template string) error {
 	set := func(name string) error { return s.repo.SetRef(ctx, refOf(name), s.Task.Base, "") }
 	if name := s.Task.Branch; name != "" {
@@ -73,6 +94,13 @@ func (s *Session) reserve(ctx context.Context, template string) error {
 	)
 	if err != nil {
 		return err
+	}
+	above, err := s.branchAbove(ctx, name)
+	if err != nil {
+		return err
+	}
+	if above != "" { //control:branch-above
+		name = strings.ReplaceAll(name, "/", "-")
 	}
 	for n, try := 2, name; ; n++ {
 		err := set(try)

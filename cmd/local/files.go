@@ -50,8 +50,12 @@ func (s *Session) base(ctx context.Context, w Wish, tree worktree.Tree, head str
 	if by == (gitops.Signature{}) {
 		by = agentFor(by)
 	}
-	commit, left, err := tree.Snapshot(ctx, head, by)
+	dir, end, err := TempDir() // one that the next start sweeps
 	if err != nil {
+		return "", fmt.Errorf("take in the changes that are not committed: %w", err)
+	}
+	commit, left, err := tree.Snapshot(ctx, dir, head, by)
+	if err = errors.Join(err, end()); err != nil {
 		return "", fmt.Errorf("take in the changes that are not committed: %w", err)
 	}
 	if len(left) > 0 {

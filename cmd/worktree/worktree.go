@@ -101,11 +101,11 @@ func (t Tree) Changed(ctx context.Context) ([]string, error) {
 }
 
 // Snapshot commits the changes of [Tree.Changed] on top of head, and returns the commit. It
-// leaves the branch and the index alone. Repositories inside that are no submodules are left
-// out and returned.
+// leaves the branch and the index alone, and uses one of its own in the directory dir.
+// Repositories inside that are no submodules are left out and returned.
 func (t Tree) Snapshot(
 	ctx context.Context,
-	head string,
+	dir, head string,
 	by gitops.Signature,
 ) (commit string, left []string, err error) {
 	others, err := t.git(ctx, nil, "ls-files", "--others", "--exclude-standard", "-z")
@@ -122,11 +122,6 @@ func (t Tree) Snapshot(
 			left, add = append(left, name), append(add, ":(exclude,literal)"+name)
 		}
 	}
-	dir, err := os.MkdirTemp("", "handrail-index-")
-	if err != nil {
-		return "", nil, fmt.Errorf("make index: %w", err)
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	env := []string{
 		"GIT_INDEX_FILE=" + filepath.Join(dir, "index"), "GIT_AUTHOR_NAME=" + by.Name, "GIT_AUTHOR_EMAIL=" + by.Email,
 		"GIT_COMMITTER_NAME=" + by.Name, "GIT_COMMITTER_EMAIL=" + by.Email,
@@ -210,26 +205,21 @@ func (t Tree) Identity(ctx context.Context) gitops.Signature {
 const maxSettings = 1 << 20
 
 // Settings returns the settings by which git would commit here: the owner's ignore and
-// attributes files, those in the repository, and core.autocrlf. It is the zero value
+// attributes files, those in the repository, core.autocrlf and core.ignoreCase. It is the zero value
 // without a tree; unreadable files count as empty, as for git.
 func (t Tree) Settings(ctx context.Context) (s gitops.Settings) {
 	if t.dir == "" {
 		return s
 	}
-	set := t.values(ctx, `^(core\.(excludesfile|attributesfile|autocrlf)|filter\..*\.(clean|process))$`)
+	set := t.values(ctx, `^(core\.(excludesfile|attributesfile|autocrlf|ignorecase)|`+filterKeys+`)$`)
 	list, _ := t.git(ctx, nil, "rev-parse", "--git-path", "info/exclude", "--git-path", "info/attributes")
 	exclude, attributes, _ := strings.Cut(strings.TrimSuffix(list, "\n"), "\n")
 	s.Ignored = t.owned(ctx, set, "core.excludesfile", "ignore") + "\n" + t.read(exclude)
 	s.Below, s.Above = t.owned(ctx, set, "core.attributesfile", "attributes"), t.read(attributes)
-	ends, ok := set["core.autocrlf"]
-	s.AutoCRLF = ok && (strings.EqualFold(ends, "input") || isTrue(ends))
-	for _, key := range slices.Sorted(maps.Keys(set)) {
-		name, filter := strings.CutPrefix(key, "filter.")
-		if i := strings.LastIndexByte(name, '.'); filter && i > 0 {
-			s.Filters = append(s.Filters, name[:i])
-		}
-	}
-	s.Filters = slices.Compact(s.Filters)
+	ends := set["core.autocrlf"]
+	s.AutoCRLF = strings.EqualFold(ends, "input") || isTrue(ends)
+	s.Caseless = isTrue(set["core.ignorecase"])
+	s.Filters = slices.Compact(slices.Sorted(maps.Values(filters(set))))
 	return s
 }
 
@@ -322,12 +312,22 @@ func (c *Conflict) Error() string { return strings.Join(c.Said, "; ") }
 
 // Apply applies a patch to the files, or reverts it if back. If the files have other
 // changes in the same places, nothing changes and the error is a [Conflict].
+//
+// Git compares a file as its filters would commit it. A patch may have a file that no filter
+// ran on, so one that does not fit is tried without them.
 func (t Tree) Apply(ctx context.Context, patch string, back bool) error {
 	args := []string{"apply", "--whitespace=nowarn"}
 	if back {
 		args = append(args, "--reverse")
 	}
 	_, err := t.git(ctx, strings.NewReader(patch), args...)
+	if err != nil && ctx.Err() == nil {
+		if off := t.withoutFilters(ctx); len(off) > 0 { //control:unfiltered-is-taken-back
+			if _, again := t.git(ctx, strings.NewReader(patch), append(off, args...)...); again == nil {
+				return nil
+			}
+		}
+	}
 	if exit := (*exec.ExitError)(nil); !errors.As(err, &exit) {
 		return err
 	}
@@ -340,6 +340,33 @@ func (t Tree) Apply(ctx context.Context, patch string, back bool) error {
 	missing := func(said string) bool { return strings.HasSuffix(said, ": No such file or directory") }
 	c.Sparse = slices.ContainsFunc(c.Said, missing) && t.isSet(ctx, "core.sparseCheckout")
 	return c
+}
+
+// withoutFilters returns the arguments of git that turn off all filters of contents to
+// commit; none if there are no filters.
+func (t Tree) withoutFilters(ctx context.Context) (off []string) {
+	for key, name := range filters(t.values(ctx, "^"+filterKeys+"$")) {
+		if strings.Contains(key, "=") { // not possible as an argument
+			continue
+		}
+		off = append(off, "-c", key+"=", "-c", "filter."+name+".required=false")
+	}
+	return off
+}
+
+// filterKeys matches the settings of filters of contents to commit.
+const filterKeys = `filter\..*\.(clean|process)`
+
+// filters returns the keys among settings that set filters of contents to commit, with their names.
+func filters(set map[string]string) map[string]string {
+	out := map[string]string{}
+	for key := range set {
+		name, filter := strings.CutPrefix(key, "filter.")
+		if i := strings.LastIndexByte(name, '.'); filter && i > 0 {
+			out[key] = name[:i]
+		}
+	}
+	return out
 }
 
 // CheckedOut returns the directory in which a branch of this clone is checked out. It is

@@ -120,6 +120,8 @@ type Owner struct {
 	Above File // of the repository, above all .gitattributes files
 	Below File // of all of the owner's repositories, below them
 	Auto  bool // a file without another setting is text=auto
+
+	Caseless bool // patterns match in upper and lower case
 }
 
 // Of returns the attributes of a file. in returns the content of the .gitattributes file
@@ -132,7 +134,7 @@ func (o Owner) Of(name string, in func(dir string) File) map[string]Value {
 	out := map[string]Value{}
 	add := func(f File, below string) {
 		for i := len(f.lines) - 1; i >= 0; i-- {
-			if f.lines[i].matches(below) {
+			if f.lines[i].matches(below, o.Caseless) {
 				assignTo(out, f.lines[i].assign, macros)
 			}
 		}
@@ -152,12 +154,28 @@ func (o Owner) Of(name string, in func(dir string) File) map[string]Value {
 	return out
 }
 
-func (l line) matches(below string) bool {
+func (l line) matches(below string, caseless bool) bool {
 	if l.name {
 		below = path.Base(below)
 	}
-	ok, err := doublestar.Match(l.pattern, below)
+	pattern := l.pattern
+	if caseless { //control:case-of-attributes
+		pattern, below = lower(pattern), lower(below)
+	}
+	ok, err := doublestar.Match(pattern, below)
 	return ok && err == nil
+}
+
+// lower returns a text with its ASCII letters in lower case, the only ones that git takes for
+// equal to others.
+func lower(text string) string {
+	out := []byte(text)
+	for i, c := range out {
+		if 'A' <= c && c <= 'Z' {
+			out[i] = c + 'a' - 'A'
+		}
+	}
+	return string(out)
 }
 
 // assignTo adds assignments of lower priority than those in out. The last one counts.

@@ -303,7 +303,7 @@ func (o *DB) WriteBlob(r io.Reader, limit int64) (plumbing.Hash, error) {
 	if err != nil {
 		return plumbing.ZeroHash, err
 	}
-	defer drop(f.Name())
+	drop(f.Name()) // at once: a process that is killed leaves nothing
 	defer f.Close()
 	if size, err = io.Copy(f, io.MultiReader(&buf, io.LimitReader(r, limit-size+1))); err != nil {
 		return plumbing.ZeroHash, err

@@ -4,6 +4,7 @@ package ignore
 import (
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
@@ -19,6 +20,7 @@ type rule struct {
 	negate   bool
 	dirOnly  bool
 	nameOnly bool
+	caseless bool // the pattern is in lower case, and paths are compared in lower case
 }
 
 // Rules are the lines of an ignore file.
@@ -75,6 +77,29 @@ func parseRule(line string) (rule, bool) {
 	return r, true
 }
 
+// Caseless returns the rules for a disk that does not tell upper from lower case: patterns
+// match in either, as for git with core.ignoreCase.
+func (rules Rules) Caseless() Rules {
+	out := slices.Clone(rules)
+	for i := range out {
+		r := &out[i]
+		r.pattern, r.begin, r.end, r.caseless = lower(r.pattern), lower(r.begin), lower(r.end), true
+	}
+	return out
+}
+
+// lower returns a text with its ASCII letters in lower case, the only ones that git takes for
+// equal to others.
+func lower(text string) string {
+	out := []byte(text)
+	for i, c := range out {
+		if 'A' <= c && c <= 'Z' {
+			out[i] = c + 'a' - 'A'
+		}
+	}
+	return string(out)
+}
+
 // fixed returns the common beginning and end of all matches of a pattern. A slash next to
 // a ** may match nothing, so neither part extends to such a slash.
 func fixed(pattern string) (begin, end string) {
@@ -94,6 +119,9 @@ func (r *rule) match(rel, name string, dir bool) bool {
 	}
 	if r.nameOnly {
 		rel = name
+	}
+	if r.caseless {
+		rel = lower(rel)
 	}
 	switch {
 	case r.literal:

@@ -54,6 +54,15 @@ func Ignored(past string) string {
 	return string(text)
 }
 
+// Caseless reports whether past has the mark [workspace.GitCaseless].
+func Caseless(past string) bool {
+	if past == "" {
+		return false
+	}
+	_, err := os.Stat(filepath.Join(past, workspace.GitCaseless))
+	return err == nil
+}
+
 // Before makes the repository before a command if it is due. stamps returns a function
 // that returns the stamp of a file, or false if the file differs from the base. On
 // error there is no repository.

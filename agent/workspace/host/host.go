@@ -178,6 +178,9 @@ func newHost(cfg Config) (*host, error) {
 	h.agent = newIgnores(root, ".agentignore", true)
 	h.git = newIgnores(root, ".gitignore", false)
 	h.git.own = ignore.Parse(gitdir.Ignored(cfg.Git)) //control:own-ignores-count
+	if h.git.folds = gitdir.Caseless(cfg.Git); h.git.folds {
+		h.git.own = h.git.own.Caseless()
+	}
 	if h.base, err = newBaseline(cfg, h.agent); err != nil {
 		return nil, errors.Join(err, root.Close())
 	}

@@ -22,6 +22,7 @@ type ignores struct {
 	name   string
 	frozen bool
 	own    ignore.Rules                  // for commits only; of no file in the tree, below those of the top
+	folds  bool                          // patterns match in upper and lower case
 	at     func(dir string) ignore.Rules // method value of rules
 
 	mu     sync.RWMutex
@@ -74,6 +75,9 @@ func (ig *ignores) load(dir string) ruleFile {
 		return known
 	}
 	next := ig.readFile(path.Join(dir, ig.name), known)
+	if ig.folds { //control:case-of-ignores
+		next.rules = next.rules.Caseless()
+	}
 	if next.commit = next.rules; dir == "." && len(ig.own) > 0 {
 		next.commit = slices.Concat(ig.own, next.rules)
 	}

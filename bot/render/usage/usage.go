@@ -15,10 +15,11 @@ const (
 	ListIs     = ". `%s help` lists the commands."
 
 	// Reply to a request for help.
-	Begin   = "Write `%s` and %s as a comment, for example `%s %s`.\n\n"
-	Head    = "| command | effect |\n|---|---|\n"
-	ModeRow = "| `%s %s …` | a task in %s mode, this time only |\n"
-	Flags   = "\nFlags for a task, before or after its words: `--mode NAME`, `--model NAME`, `--turns N`. If a task begins like a command, write `%s task: …`.\n"
+	Begin    = "Write `%s` and %s as a comment, for example `%s %s`.\n\n"
+	Question = "ask why the test fails" // an example for readers who may only ask
+	Head     = "| command | effect |\n|---|---|\n"
+	ModeRow  = "| `%s %s …` | a task in %s mode, this time only |\n"
+	Flags    = "\nFlags for a task, before or after its words: `--mode NAME`, `--model NAME`, `--turns N`. If a task begins like a command, write `%s task: …`.\n"
 
 	// Reasons why GitHub does not treat a line as a command, see [NotSaid].
 	TooDeep    = "a text nested too deeply to be read"
