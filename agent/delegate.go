@@ -218,8 +218,8 @@ func (d *delegate) onCall(of *Agent, end func(), report func(end func())) {
 		return
 	}
 	all := slices.Collect(maps.Values(d.ends))
-	report(func() { //control:skip-reaches-all
-		for _, end := range all {
+	report(func() {
+		for _, end := range all { //control:skip-reaches-all
 			end()
 		}
 	})

@@ -38,8 +38,11 @@ func (w *worker) session(ctx context.Context) (*store.Session, error) {
 // foreign reports whether a session belongs to another repository than the connected one: its own
 // was renamed or deleted, and this one has its name now.
 func (w *worker) foreign(s *store.Session) bool {
-	own, here := live.DataOf(s).Repository, w.at.Repo.ID
-	return own != 0 && here != 0 && own != here //control:session-of-its-repository
+	own := live.DataOf(s).Repository
+	if own == 0 || w.at.Repo.ID == 0 { // of an older version, or not connected yet
+		return false
+	}
+	return own != w.at.Repo.ID //control:session-of-its-repository
 }
 
 // sendOn hands a text in the bot's own pull request to the thread of its session.

@@ -109,7 +109,7 @@ var controlsOfAgent = []control{
 	{"merge-secrets", "value false", "./agent", "TestMergeIsNotAsked"},
 	{"merge-is-bounded", "false", "./agent", "TestMergeOfALiar"},
 	{"merge-counts", "drop", "./agent", "TestMerge"},
-	{"skip-reaches-all", "drop", "./agent", "TestSkipReachesSubTasks"},
+	{"skip-reaches-all", "skip", "./agent", "TestSkipReachesSubTasks"},
 	{"recipe-triggers", "false", "./agent/workspace/docker", "TestBuild"},
 	{"omitted-by-form", "false", "./agent/tools/edit", "TestOmissionsByForm"},
 	{"encoding-kept", "value string(data), tools.Encoding{}", "./agent/tools/edit", "TestEncodingIsKept"},
