@@ -87,7 +87,7 @@ func (b *browser) get(path string) string {
 // until reads a page until it has all words, and returns it.
 func (b *browser) until(path string, words ...string) string {
 	b.t.Helper()
-	ctx, stop := context.WithTimeout(b.t.Context(), patience)
+	ctx, stop := context.WithTimeout(b.t.Context(), patience/5)
 	defer stop()
 	page := b.get(path)
 	for !containsAllOf(html.UnescapeString(page), words) {
