@@ -448,11 +448,11 @@ func TestProgramsAreTold(t *testing.T) {
 	s := serve(t, "", threeFiles, workspace.Limits{})
 	q := workspace.CodeQuery{Ask: workspace.AskReferences, Path: "a.x", Name: "Hub", Line: 1}
 	s.ask(q)
-	conn, err := s.Start(t.Context(), workspace.Program{Argv: []string{"sh", "-c", "rm b.x; echo; read go; rm c.x; echo"}})
+	conn, err := s.Start(t.Context(), workspace.Program{Argv: []string{"sh", "-c", "echo Hub > d.x; echo; read go; echo Hub > e.x; echo"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"a.x:1 a.x:2 c.x:2", "a.x:1 a.x:2"} {
+	for _, want := range []string{"a.x:1 a.x:2 b.x:1 c.x:2 d.x:1", "a.x:1 a.x:2 b.x:1 c.x:2 d.x:1 e.x:1"} {
 		if _, err := conn.Read(make([]byte, 1)); err != nil {
 			t.Fatal(err)
 		}
