@@ -354,6 +354,7 @@ var controlsOfAgent = []control{
 	{"browser-one-page", "drop", "./agent/workspace/browser", "TestPromises"},
 	{"browser-memory", "false", "./agent/workspace/host", "TestBrowserEnds"},
 	{"commands-are-told", "drop", "./agent/workspace/host", "TestCommandsAreTold"},
+	{"programs-are-told", "value s.dirty || s.h.base.upper != nil || s.disk == nil", "./agent/workspace/host", "TestProgramsAreTold"},
 	{"made-again", "value !had", "./agent/workspace/host", "TestCommandsAreTold"},
 	{"first-answer-waits", "false", "./agent/workspace/host", "TestCodeAnswers"},
 	{"work-in-stages", "value 0", "./agent/lsp", "TestReady"},

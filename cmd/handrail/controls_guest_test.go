@@ -12,7 +12,7 @@ var controlsOfGuests = []control{
 	{"guest-history", "false", "./agent/guest", "TestHistory"},
 	{"guest-mode-read-back", "false", "./agent/guest", "TestProbe"},
 	{"guest-option-read-back", "without 2", "./agent/guest", "TestProbe"},
-	{"agents-words of redact-events", "drop", "./cmd/handrail", "TestPuppetAgent"},
+	{"agents-words of redact-events", "drop", "./cmd/handrail", "TestPuppetAgent/asks/J01"},
 	{"guest-flood", "false", "./agent/guest", "TestSilentAgent"},
 	{"guest-turns-bound", "without 2", "./agent/guest", "TestTurnsEndAnAnswer"},
 	{"inner-turns-count", "drop", "./agent/session", "TestAllTurns"},

@@ -43,7 +43,7 @@ func (s *story) beside() *story {
 // kind has all words.
 func (b *browser) follow(path string) func(kind string, words ...string) {
 	b.t.Helper()
-	ctx, stop := context.WithTimeout(b.t.Context(), patience)
+	ctx, stop := context.WithTimeout(b.t.Context(), patience/5)
 	b.t.Cleanup(stop)
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, b.at+path, nil)
 	must(b.t, err)

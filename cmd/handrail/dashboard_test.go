@@ -88,7 +88,7 @@ func (b *browser) get(path string) string {
 // session waits.
 func (b *browser) until(path string, words ...string) (page string) {
 	b.t.Helper()
-	ctx, stop := context.WithTimeout(b.t.Context(), patience)
+	ctx, stop := context.WithTimeout(b.t.Context(), patience/5)
 	defer stop()
 	if err := waitFor(ctx, func() bool {
 		page = b.get(path)

@@ -147,7 +147,7 @@ func (g *guests) try(ctx context.Context, e workspace.Engine, cfg config.Server)
 	return fmt.Sprintf("%s: %s, which starts and asks", g.agent.Name, said), errors.Join(err, ws.Close(ctx))
 }
 
-// notForGuests are tools that an external agent has itself, or that need Handrail's own loop.
+// notForGuests are tools that need Handrail's own loop.
 var notForGuests = []string{"new_task", "switch_mode", "condense"}
 
 // equip makes an external agent the model of a session. Of the tools it gets those that
@@ -158,8 +158,7 @@ func (g *guests) equip(out *agent.Config, need work.Need, kit tools.Config) erro
 		return errors.New("start the agent: its workspace has no way to the model")
 	}
 	of := g.in(need.Workspace, way, need.Model, out.Log)
-	kit.Files, kit.Search, kit.Shell, kit.Start = nil, nil, nil, nil
-	list := slices.DeleteFunc(builtin.Tools(kit), func(t tools.Tool) bool {
+	list := slices.DeleteFunc(builtin.Beside(kit), func(t tools.Tool) bool {
 		return slices.Contains(notForGuests, t.Spec().Name)
 	})
 	out.Words, out.Model = out.Model, of

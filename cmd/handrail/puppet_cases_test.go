@@ -89,6 +89,8 @@ func ofAgent(tool string, args map[string]any) (string, map[string]any) {
 		return "write", args
 	case "read_file":
 		return "bash", map[string]any{"command": "cat -- " + text("path")}
+	case "list_files":
+		return "bash", map[string]any{"command": "ls -a -- " + text("path")}
 	case "search_workspace":
 		return "bash", map[string]any{"command": "timeout 5 grep -rE -e " + text("pattern") + " ."}
 	}

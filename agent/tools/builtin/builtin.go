@@ -19,7 +19,20 @@ import (
 // Tools returns the tools that cfg supports, in the order in which they are offered.
 func Tools(cfg tools.Config) []tools.Tool {
 	k := tools.NewKit(cfg)
-	all := slices.Concat(file.Tools(k), edit.Tools(k), search.Tools(k), code.Tools(k), shell.Tools(k), page.Tools(k),
-		talk.Tools(k), report.Tools(k), served.Tools(k))
-	return slices.DeleteFunc(all, func(t tools.Tool) bool { return t == nil })
+	return slices.Concat(supported(file.Tools(k), edit.Tools(k), search.Tools(k), code.Tools(k), shell.Tools(k)), others(k))
+}
+
+// Beside returns the tools that cfg supports for an agent that reads, edits, searches and runs
+// commands with tools of its own.
+func Beside(cfg tools.Config) []tools.Tool {
+	k := tools.NewKit(cfg)
+	return slices.Concat(supported(code.Tools(k), shell.Outputs(k)), others(k))
+}
+
+func others(k *tools.Kit) []tools.Tool {
+	return supported(page.Tools(k), talk.Tools(k), report.Tools(k), served.Tools(k))
+}
+
+func supported(families ...[]tools.Tool) []tools.Tool {
+	return slices.DeleteFunc(slices.Concat(families...), func(t tools.Tool) bool { return t == nil })
 }

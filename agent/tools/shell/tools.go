@@ -12,3 +12,11 @@ func Tools(k *tools.Kit) []tools.Tool {
 	r := runner{k, newStanding(k.Shelled), &jobs{}}
 	return []tools.Tool{runTerminalCommand(r), readOutput(r)}
 }
+
+// Outputs returns the tools for outputs that are kept, without any that runs a command.
+func Outputs(k *tools.Kit) []tools.Tool {
+	if all := Tools(k); all != nil {
+		return all[1:]
+	}
+	return nil
+}

@@ -374,7 +374,7 @@ func (s *servers) running() (out []*server) {
 	return out
 }
 
-// ran notes that a command may have changed files.
+// ran notes that a command or a program may have changed files.
 func (s *servers) ran() {
 	s.mu.Lock()
 	s.dirty = true
@@ -465,7 +465,8 @@ func (s *servers) rel(abs string) string {
 // refresh tells the running servers exactly which files commands have made, changed or removed.
 func (s *servers) refresh(ctx context.Context) error {
 	s.mu.Lock()
-	was, dirty := s.disk, s.dirty || s.h.base.upper != nil || s.disk == nil
+	was := s.disk
+	dirty := s.dirty || s.h.base.upper != nil || s.disk == nil || s.h.progs.busy() //control:programs-are-told
 	s.dirty = false
 	s.mu.Unlock()
 	if !dirty {

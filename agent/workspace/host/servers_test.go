@@ -446,6 +446,29 @@ func TestCommandsAreTold(t *testing.T) {
 	}
 }
 
+// TestProgramsAreTold: so are files that a program changes, while it runs and at its end.
+func TestProgramsAreTold(t *testing.T) {
+	s := serve(t, "", threeFiles, workspace.Limits{})
+	q := workspace.CodeQuery{Ask: workspace.AskReferences, Path: "a.x", Name: "Hub", Line: 1}
+	s.ask(q)
+	conn, err := s.Start(t.Context(), workspace.Program{Argv: []string{"sh", "-c", "echo Hub > d.x; echo; read go; echo Hub > e.x; echo"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"a.x:1 a.x:2 b.x:1 c.x:2 d.x:1", "a.x:1 a.x:2 b.x:1 c.x:2 d.x:1 e.x:1"} {
+		if _, err := conn.Read(make([]byte, 1)); err != nil {
+			t.Fatal(err)
+		}
+		if got := placesOf(s.ask(q).Items); got != want {
+			t.Errorf("references are %q, want %q", got, want)
+		}
+		_, _ = conn.Write([]byte("\n")) // the second one finds it ended
+	}
+	if err := conn.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func problems(s served, q workspace.ProblemsQuery) string {
 	s.Helper()
 	q.Within = 10 * time.Minute // on a busy machine

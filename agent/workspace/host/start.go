@@ -29,6 +29,13 @@ type program struct {
 
 func (p *program) family() family { return family{leader: p.cmd.Process.Pid, mark: p.mark} }
 
+// busy reports whether a program runs, which may change files at any time.
+func (ps *programs) busy() bool {
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	return len(ps.running) > 0
+}
+
 func (h *host) startProgram(ctx context.Context, p workspace.StartParams) error {
 	if len(p.Argv) == 0 {
 		return errors.New("start program: no command given")
@@ -128,6 +135,7 @@ func (h *host) follow(id uint64, pr *program, out *os.File) {
 	h.watch.Ended()
 	h.send(&workspace.StreamParams{ID: id, End: true, Exit: exit})
 	close(pr.ended)
+	h.servers.ran()
 	h.progs.mu.Lock()
 	delete(h.progs.running, id)
 	h.progs.mu.Unlock()

@@ -41,6 +41,8 @@ for (const colorScheme of ["light", "dark"]) {
       await page.waitForTimeout(300);
       const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
       if (wide > 0) tell(`is ${wide} px wider than the screen`);
+      const cut = await page.evaluate(() => [...document.querySelectorAll(".card > *")].filter((e) => e.scrollWidth > e.clientWidth + 1).length);
+      if (cut > 0) tell(`${cut} parts of rows are cut off`);
       await page.screenshot({ path: `${out}/${name}-${colorScheme}-${width}.png`, fullPage: name !== "hostile" });
       if (name === "hostile" && (colorScheme === "dark" || width === 390)) { // the same page takes axe-core half a minute
         await page.close();
