@@ -170,7 +170,8 @@ func leftOut(c gitops.Commit) []session.LeftOut {
 		out = append(out, newLeftOut(l.Path, whyUnread(l.Err)))
 	}
 	for _, p := range c.Submodules { //control:submodule-is-told
-		out = append(out, newLeftOut(p, "a submodule, that is another repository: changes inside belong to a clone of its own"))
+		why := "a submodule, that is another repository: changes inside belong to a clone of its own"
+		out = append(out, newLeftOut(p, why))
 	}
 	return out
 }
