@@ -93,9 +93,6 @@ type Saved struct {
 	Changed bool // differs from the previously saved state
 	Files   []session.FileChange
 	Content []session.Stored // see session.Checkpoint
-	// Foreign lists directories of other repositories (submodules) with changes since the
-	// previously saved state. Those changes are not kept.
-	Foreign []string
 	// LFS lists files whose contents Git LFS keeps, unless an earlier save listed them, and
 	// Unfiltered those that a filter of git would have changed. Alike lists those that the disk
 	// of the clone cannot hold beside a name that differs only in case.

@@ -308,19 +308,17 @@ func (p *publisher) takeBack(ctx context.Context, paths []string, why string) er
 // notes tells how the branch has some files otherwise than the workspace, or than the disk
 // of the clone can hold them.
 func (s Saved) notes(turn int, call string) (out []*session.Event) {
-	add := func(kind session.NoteKind, paths []string, text string) {
+	add := func(paths []string, text string) {
 		if len(paths) > 0 {
-			text = fmt.Sprintf(text, strings.Join(paths, ", "))
-			out = append(out, session.NewEvent(session.TypeNote, turn, session.Note{Kind: kind, Call: call, Text: text}))
+			note := session.Note{Kind: session.NoteLFS, Call: call, Text: fmt.Sprintf(text, strings.Join(paths, ", "))}
+			out = append(out, session.NewEvent(session.TypeNote, turn, note))
 		}
 	}
-	add(session.NoteReminder, s.Foreign, "%s is a submodule, that is another repository: "+
-		"what changes inside it is not kept and does not reach the branch.")
-	add(session.NoteLFS, s.LFS, "Git LFS keeps the content of %s: the branch has a pointer to it. "+
+	add(s.LFS, "Git LFS keeps the content of %s: the branch has a pointer to it. "+
 		"The content is in this clone, and `git push` uploads it if git-lfs is installed.")
-	add(session.NoteLFS, s.Unfiltered, "Git's settings in the clone run a filter on %s, which is not run here: "+
+	add(s.Unfiltered, "Git's settings in the clone run a filter on %s, which is not run here: "+
 		"on the branch, `git add --renormalize .` applies it.")
-	add(session.NoteLFS, s.Alike, "Beside %s there is a name that differs only in upper and lower case, "+
+	add(s.Alike, "Beside %s there is a name that differs only in upper and lower case, "+
 		"and the clone's disk holds only one of them: rename one before you check out the branch.")
 	return out
 }

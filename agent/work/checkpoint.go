@@ -34,7 +34,6 @@ type checkpoints struct {
 	since      string         // commit of the base branch contained in the branch
 	merge      *session.Merge // merge in the saved state but not on the branch; nil if none
 	moved      bool           // the branch has commits that the workspace lacks
-	foreign    []string       // submodules that the model knows to be read-only
 	pointers   []string       // files that are known to be kept by Git LFS
 	unfiltered []string       // files that are known to be without git's filter
 	alike      []string       // files that are known to be beside a name that differs only in case
@@ -142,7 +141,6 @@ func (c *checkpoints) saveOwn(ctx context.Context, turn int, keep bool) (agent.S
 		Tree:    commit.Tree,
 		Changed: c.tree != commit.Tree,
 	}
-	saved.Foreign = learn(&c.foreign, commit.Submodules)
 	saved.LFS = learn(&c.pointers, commit.LFS)
 	saved.Unfiltered = learn(&c.unfiltered, commit.Unfiltered)
 	saved.Alike = learn(&c.alike, commit.Alike)

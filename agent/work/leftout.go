@@ -169,6 +169,10 @@ func leftOut(c gitops.Commit) []session.LeftOut {
 	for _, l := range c.LeftOut {
 		out = append(out, newLeftOut(l.Path, whyUnread(l.Err)))
 	}
+	for _, p := range c.Submodules { //control:submodule-is-told
+		why := "a submodule, that is another repository: changes inside belong to a clone of its own"
+		out = append(out, newLeftOut(p, why))
+	}
 	return out
 }
 

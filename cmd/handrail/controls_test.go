@@ -111,6 +111,7 @@ var controls = slices.Concat(controlsOfAgent, controlsOfBot, controlsOfReview, c
 	{"run-not-checked-out", "false", "./cmd/handrail", "TestScripts/run_branches"},
 	{"git-paths", "false", "./gitops", "TestCheckpointLeavesGitDirectoriesOut"},
 	{"git-paths-built of git-paths", "false", "./cmd/handrail", "TestGitAttacks$/^local$"},
+	{"submodule-is-told", "skip", "./cmd/handrail", "TestScripts/run_submodule_clone"},
 	{"submodule-inside", "false", "./gitops", "TestCheckpointInASubmodule"},
 	{"pull-is-the-session", "value false", "./cmd/handrail", "TestScripts/serve_pull_same_session"},
 	{"merged-begins-anew", "value nil, nil", "./cmd/handrail", "TestScripts/serve_after_merge"},
