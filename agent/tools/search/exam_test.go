@@ -281,7 +281,7 @@ func TestSearchExam(t *testing.T) {
 		}
 	}
 	for _, of := range append(names[:], "to tune by", "kept aside", "all") {
-		fmt.Printf("| %s | %s |\n", of, scores[of])
+		t.Logf("| %s | %s |", of, scores[of])
 	}
 	if aside := scores["kept aside"]; aside.joint <= aside.text {
 		t.Errorf("of the questions kept aside the model finds %d, and the text alone %d", aside.joint, aside.text)
