@@ -96,6 +96,9 @@ func TestVerbsWithoutWords(t *testing.T) {
 			if !long() && j != i%len(ends) {
 				continue
 			}
+			if e.verb == "fix" && before.name == "budget" { // more of the same mode needs turns first
+				continue
+			}
 			name := fmt.Sprintf("%s_after_%s.txtar", e.verb, before.name)
 			must(t, os.WriteFile(filepath.Join(dir, name), []byte(verbStory(before, e.verb, e.end)), 0o600))
 		}
