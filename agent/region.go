@@ -2,7 +2,6 @@ package agent
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 
 	"github.com/handrail-bot/handrail/agent/session"
@@ -31,12 +30,7 @@ func (r *callRunner) withRegion(ctx context.Context, c *session.CallState, text 
 
 // reread reads a file for the model, through the gate, like a call of the model.
 func (r *callRunner) reread(ctx context.Context, c *session.CallState, path string) (string, bool) {
-	args, err := json.Marshal(map[string]string{"path": path})
-	if err != nil {
-		return "", false
-	}
-	again := session.Call{ID: c.ID, Name: "read_file", Arguments: args}
-	ru, err := r.gate.rule(ctx, &session.CallState{Call: again, Turn: c.Turn})
+	again, ru, err := r.gate.reading(ctx, c, path)
 	if err != nil || ru.decision.Verdict != policy.Allow || ru.action.Kind != policy.Read {
 		return "", false
 	}

@@ -17,3 +17,19 @@ func Room(ctx context.Context, most int) int {
 	}
 	return most
 }
+
+type readsKey struct{}
+
+// WithReads returns a context that notes the files which a writing call reads, and these. Only the call may
+// use the context, and the list is complete when the call has ended.
+func WithReads(ctx context.Context) (context.Context, *[]string) {
+	files := new([]string)
+	return context.WithValue(ctx, readsKey{}, files), files
+}
+
+// NoteRead notes a file whose lines may be in the words of the call, after its links were followed.
+func NoteRead(ctx context.Context, path string) {
+	if files, ok := ctx.Value(readsKey{}).(*[]string); ok {
+		*files = append(*files, path)
+	}
+}

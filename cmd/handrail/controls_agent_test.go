@@ -105,7 +105,7 @@ var controlsOfAgent = []control{
 	{"sketch-anchor-stays", "false", "./agent/patch", "TestSettle"},
 	{"merge-parses", "value false", "./agent/tools/edit", "TestMergedSketch"},
 	{"merge-off", "without 3", "./agent", "TestMergeOfALiar|TestMergeIsNotAsked"},
-	{"merge-reads", "false", "./agent", "TestMergeIsNotAsked"},
+	{"refusals-of-secret-files", "false", "./agent", "TestRefusalsOfSecretFiles"},
 	{"merge-secrets", "value false", "./agent", "TestMergeIsNotAsked"},
 	{"merge-is-bounded", "false", "./agent", "TestMergeOfALiar"},
 	{"merge-counts", "drop", "./agent", "TestMerge"},

@@ -313,6 +313,7 @@ func current(ctx context.Context, k *tools.Kit, rel string) (c change, err error
 	case err != nil:
 		return c, err
 	}
+	tools.NoteRead(ctx, c.path)
 	c.before, c.form = tools.Decode(data) //control:encoding-kept
 	c.existed = true
 	return c, nil
