@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/handrail-bot/handrail/agent/session"
@@ -14,14 +15,26 @@ import (
 // Approval returns the text of a request for approval: the whole command or diff, with
 // invisible characters made visible, the reasons, and the ways to answer. The digest is
 // for machines, see [details].
-func Approval(a session.Asked, requester string) string { return approval(a, requester, false) }
+func Approval(a session.Asked, requester string) string { return approval(a, requester, explained) }
 
-func approval(a session.Asked, requester string, brief bool) string {
+// waysToAnswer tells how a request says the ways to answer it.
+type waysToAnswer int
+
+const (
+	explained waysToAnswer = iota
+	brief                  // as the commands alone
+	settled                // not at all, since it is settled
+)
+
+func approval(a session.Asked, requester string, ways waysToAnswer) string {
+	if ways == settled {
+		a.Deadline = time.Time{}
+	}
 	if a.Kind == session.AskQuestion {
-		return question(a)
+		return question(a, ways)
 	}
 	if a.Kind == session.AskPlan {
-		return planText(a, requester)
+		return planText(a, requester, ways)
 	}
 	var b strings.Builder
 	who, what, lang := "the agent", "run a command", "sh"
@@ -59,7 +72,10 @@ func approval(a session.Asked, requester string, brief bool) string {
 		)
 	}
 	b.WriteString(reasons(a) + requestFacts(a, requester))
-	if brief && a.Tool != session.SetUpTool {
+	if ways == settled {
+		return strings.TrimRight(b.String(), "\n") + "\n"
+	}
+	if ways == brief && a.Tool != session.SetUpTool {
 		fmt.Fprintf(&b, "`/agent approve %s` or `/agent deny %s <reason>`\n", a.ID, a.ID)
 		return b.String()
 	}
@@ -68,11 +84,14 @@ func approval(a session.Asked, requester string, brief bool) string {
 }
 
 // question returns the text of the agent's question.
-func question(a session.Asked) string {
+func question(a session.Asked, ways waysToAnswer) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "### ❓ The agent asks\n\n%s\n\n", askedText(a))
 	for i, c := range a.Choices {
 		fmt.Fprintf(&b, "%d. %s\n", i+1, item(line(c, 300)))
+	}
+	if ways == settled {
+		return b.String()
 	}
 	how := "Quote this and write your answer below it"
 	if len(a.Choices) > 0 {

@@ -266,7 +266,11 @@ func next(s *session.State) string {
 	choices := func(a session.Asked) bool { return len(a.Choices) > 0 }
 	switch s.Phase {
 	case session.PhaseAwaitingApproval:
-		return "Answer with `/agent approve ID` or `/agent deny ID reason`. A new `/agent …` comment withdraws the request."
+		id := "ID"
+		if open := s.Open(); len(open) == 1 {
+			id = open[0].ID
+		}
+		return fmt.Sprintf("Answer with `/agent approve %s` or `/agent deny %s <reason>`. A new `/agent …` comment withdraws the request.", id, id)
 	case session.PhaseAwaitingAnswer:
 		if slices.ContainsFunc(s.Open(), choices) {
 			return "Answer with the number of a choice, or write `/agent` and your answer."

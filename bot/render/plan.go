@@ -11,16 +11,18 @@ import (
 )
 
 // planText returns the comment that presents a plan for approval.
-func planText(a session.Asked, requester string) string {
+func planText(a session.Asked, requester string, ways waysToAnswer) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "### 📋 Plan `%s`\n\n%s\n\n---\n\n", a.ID, askedText(a))
 	b.WriteString(reasons(a))
-	fmt.Fprintf(
-		&b,
-		"`/agent approve %s` starts exactly this plan, once. `/agent` and your changes make another plan, with another id. `/agent deny %s` drops it.\n\n",
-		a.ID,
-		a.ID,
-	)
+	if ways != settled {
+		fmt.Fprintf(
+			&b,
+			"`/agent approve %s` starts exactly this plan, once. `/agent` and your changes make another plan, with another id. `/agent deny %s` drops it.\n\n",
+			a.ID,
+			a.ID,
+		)
+	}
 	b.WriteString(requestFacts(a, requester))
 	return b.String()
 }

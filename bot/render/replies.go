@@ -267,7 +267,7 @@ func SourceChanged(deleted bool) string {
 
 // StoppedBefore replies to a request that arrived after a stop written below it.
 func StoppedBefore(login string) string {
-	return "I did not start: " + login + " wrote stop after this, and the stop arrived first. Ask again if you still want it."
+	return "I did not start: " + login + " stopped this before I began. Ask again if you still want it."
 }
 
 // EditedIn replies to a command that was edited into an existing text.
@@ -409,7 +409,7 @@ func WhichRequest(verb string, open []session.Asked) string {
 		}
 	}
 	return fmt.Sprintf(
-		"I cannot tell which request you mean: several were open, or another one than now. Write %s.",
+		"I cannot tell which request you mean. Write %s.",
 		commandsFor(verb, open),
 	)
 }

@@ -47,11 +47,18 @@ func Requests(list []Request, requester string) untrusted.Post {
 			len(open),
 		)
 	}
-	explained := false
+	first := true
 	for _, r := range sorted {
-		text := approval(r.Asked, requester, r.Brief || explained) + NotReviewed(r.NotReviewed)
+		ways := explained
+		switch {
+		case !r.isOpen():
+			ways = settled
+		case r.Brief || !first:
+			ways = brief
+		}
+		text := approval(r.Asked, requester, ways) + NotReviewed(r.NotReviewed)
 		if r.isOpen() {
-			explained = true
+			first = false
 			b.WriteString(text + "\n")
 			continue
 		}

@@ -38,11 +38,11 @@ func TestPictures(t *testing.T) {
 	t.Parallel()
 	s := newStoryOf(t, "{name: \"qwen3:8b\", tools: true, thinking: true, context: 32768}", map[string]string{"slug.sh": "echo Helo\n", "cache/old": "1\n"}, `
 - think: "I look at the script first."
-  calls: [{name: update_todo_list, arguments: {todos: "- [x] reproduce the failure\n- [ ] mend slug.sh\n- [ ] run the tests"}}, {name: read_file, arguments: {path: slug.sh}}]
+  calls: [{name: update_todo_list, arguments: {todos: "- [x] reproduce the failure\n- [ ] mend slug.sh\n- [ ] clear the cache"}}, {name: read_file, arguments: {path: slug.sh}}]
 - calls: [{name: edit_file, arguments: {path: slug.sh, old_string: Helo, new_string: Hello}}]
 - calls: [{name: run_terminal_command, arguments: {command: rm -rf cache}}]
-- calls: [{name: update_todo_list, arguments: {todos: "- [x] reproduce the failure\n- [x] mend slug.sh\n- [x] run the tests"}}]
-- say: "The script greets rightly now, and the old cache is gone. [TASK_COMPLETE]"
+- calls: [{name: update_todo_list, arguments: {todos: "- [x] reproduce the failure\n- [x] mend slug.sh\n- [x] clear the cache"}}]
+- say: "slug.sh greets correctly now, and the old cache is gone. [TASK_COMPLETE]"
 `)
 	s.cfg.Model.Name = "qwen3:8b"
 	s.restart(nil)
@@ -96,14 +96,14 @@ func takePicture(t *testing.T, text, file string) {
 }
 
 // heights are those of the pictures, in pixels of the page.
-var heights = map[string]string{"approval": "450", "progress": "412", "done": "258"}
+var heights = map[string]string{"approval": "430", "progress": "420", "done": "496"}
 
 // commentPage is what stands around a comment, with colours of our own.
 const commentPage = `<!doctype html><meta charset="utf-8"><style>
 body{margin:12px;font:14px/1.5 "DejaVu Sans",sans-serif;color:#1f2328;background:#fff}
 .comment{border:1px solid #d1d9e0;border-radius:6px}
 .by{background:#f6f8fa;border-bottom:1px solid #d1d9e0;padding:8px 14px;color:#59636e;border-radius:6px 6px 0 0}.by b{color:#1f2328}
-.text{padding:4px 14px}code{background:#eff1f3;border-radius:4px;padding:1px 5px;font:12px "DejaVu Sans Mono",monospace}
+.text{padding:4px 14px 12px}code{background:#eff1f3;border-radius:4px;padding:1px 5px;font:12px "DejaVu Sans Mono",monospace}
 pre{background:#f6f8fa;border-radius:6px;padding:12px}pre code{background:none;padding:0}a{color:#0969da;text-decoration:none}
 h3{margin:12px 0;font-size:17px}ul{padding-left:24px}li:has(input){list-style:none;margin-left:-20px}table{border-collapse:collapse}td,th{border:1px solid #d1d9e0;padding:4px 10px}
 </style><div class="comment"><div class="by"><b>handrail</b> <small>bot</small></div><div class="text">`

@@ -10,7 +10,7 @@ const (
 	BadCommit  = "`%s %s`: write 7 to 40 digits of the commit's id"
 	KeepFiles  = "`%s %s`: name the files to keep, or none to keep all"
 	TooLong    = "The text is too long to be read"
-	NotSaid    = "A line here begins with `%s`, but for GitHub it is in %s, so nothing was done. If you meant a command, write it on a line of its own, with an empty line before it"
+	NotSaid    = "I ignored `%s` here, since GitHub shows it in %s. If you meant a command, write it on a line of its own, with an empty line before it"
 	Contradict = "`%s` and `--mode %s` contradict each other"
 	ListIs     = ". `%s help` lists the commands."
 
