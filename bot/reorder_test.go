@@ -24,7 +24,7 @@ func TestStopOvertakes(t *testing.T) {
 	must(t, w.work())
 	w.arrives("kim", request)
 	must(t, w.work())
-	if ran != 0 || w.count("I did not start: sam wrote stop after this") != 1 {
+	if ran != 0 || w.count("I did not start: sam stopped this before I began") != 1 {
 		t.Errorf("ran %d times; the bot wrote %q", ran, w.own())
 	}
 	w.say("/agent fix it after all")
