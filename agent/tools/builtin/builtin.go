@@ -19,7 +19,8 @@ import (
 // Tools returns the tools that cfg supports, in the order in which they are offered.
 func Tools(cfg tools.Config) []tools.Tool {
 	k := tools.NewKit(cfg)
-	return slices.Concat(supported(file.Tools(k), edit.Tools(k), search.Tools(k), code.Tools(k), shell.Tools(k)), others(k))
+	own := supported(file.Tools(k), edit.Tools(k), search.Tools(k), code.Tools(k), shell.Tools(k))
+	return slices.Concat(own, others(k))
 }
 
 // Beside returns the tools that cfg supports for an agent that reads, edits, searches and runs
