@@ -197,7 +197,7 @@ func TestMergeSurvives(t *testing.T) {
 	}
 }
 
-// What an edit that fails says of a file needs the approval that reading the file needs.
+// The words of a failed edit about a file need the approval that reading the file needs.
 func TestRefusalsOfSecretFiles(t *testing.T) {
 	for name, call := range map[string]string{
 		"an edit":    `{name: edit_file, arguments: {path: .env, old_string: "USER=kim\nPLACE=x", new_string: "A"}}`,

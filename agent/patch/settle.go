@@ -193,7 +193,7 @@ func equalLines(a, b []string) bool {
 }
 
 // fits reports whether a part of a sketch can mean to take the place of lines [from, to): it
-// deletes only what it shows to be gone, repeats no line that it means, and leaves the file
+// deletes only lines that it shows to be gone, repeats no line that it means, and leaves the file
 // whole.
 func (s *settler) fits(part []string, from, to int) bool {
 	old := texts(s.doc.lines[from:to])

@@ -145,7 +145,7 @@ func TestUnsettledLines(t *testing.T) {
 	}
 }
 
-// What a sketch and an answer do not mention stays byte for byte, and equal lines without end
+// Lines that a sketch and an answer do not mention stay byte for byte, and equal lines without end
 // cost little.
 func TestSettleBytes(t *testing.T) {
 	before := "\ufeff" + strings.ReplaceAll(settleBefore, "\n", "\r\n")

@@ -13,12 +13,12 @@ import (
 	"github.com/handrail-bot/handrail/bot/thread"
 )
 
-// counting are commands that count what a thread's readers get from the bot.
+// counting are commands that count the bot's comments, mentions and edits in a thread.
 var counting = []scriptVerb{
 	{"counts", "NUMBER REQUEST", 2, 2, (*stage).counts},
 }
 
-// received is what the readers of a thread get from the bot. A review with its comments on lines
+// received has the numbers that the readers of a thread get from the bot. A review with its comments on lines
 // is one comment.
 type received struct{ comments, mentions, edits int }
 
@@ -47,7 +47,7 @@ var (
 	mentioned  = regexp.MustCompile(`(?:^|[^\w@/.])@[A-Za-z0-9][\w-]*`)
 )
 
-// count counts what the bot did in a thread, by the events of GitHub since the first ones.
+// count counts the acts of the bot in a thread, by the events of GitHub since the first ones.
 func (s *stage) count(at thread.Ref, first int) (y received, all int, err error) {
 	list := s.gh.Deliveries()
 	reviews := map[int64]bool{}
@@ -84,7 +84,7 @@ func (s *stage) count(at thread.Ref, first int) (y received, all int, err error)
 	return y, len(list), nil
 }
 
-// handbookCounts reads the table of what a request costs in docs/comments.md.
+// handbookCounts reads the table of the costs of requests in docs/comments.md.
 func handbookCounts() (map[string]received, error) {
 	text, err := os.ReadFile("../../docs/comments.md")
 	if err != nil {
@@ -109,7 +109,7 @@ func handbookCounts() (map[string]received, error) {
 	return out, nil
 }
 
-// counts compares what the bot did in a thread since the last look with a row of the handbook:
+// counts compares the acts of the bot in a thread since the last look with a row of the handbook:
 // as many comments and mentions, and no more edits.
 func (s *stage) counts(ts *testscript.TestScript, args []string) error {
 	at, err := s.ref(args[0])

@@ -41,7 +41,7 @@ type TracesConfig struct {
 	slower int // multiplies the time limits; 0 means 1
 }
 
-// limit returns a time limit. Tests have longer ones, which only end what hangs.
+// limit returns a time limit. Tests have longer ones, which only end hangs.
 func (c TracesConfig) limit(d time.Duration) time.Duration {
 	return d * time.Duration(max(1, c.slower))
 }

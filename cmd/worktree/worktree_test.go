@@ -18,7 +18,7 @@ import (
 func TestSettings(t *testing.T) {
 	program, err := exec.LookPath("git")
 	if err != nil {
-		t.Skip("NEEDS git")
+		t.Fatal(err)
 	}
 	home, bin, dir := t.TempDir(), t.TempDir(), t.TempDir()
 	calls := filepath.Join(bin, "calls")

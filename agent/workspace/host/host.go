@@ -49,7 +49,7 @@ type Config struct {
 	slower     int           // multiplies the time limits of answers; 0 means 1
 }
 
-// limit returns a time limit of an answer. Tests have longer ones, which only end what hangs.
+// limit returns a time limit of an answer. Tests have longer ones, which only end hangs.
 func (c Config) limit(d time.Duration) time.Duration { return d * time.Duration(max(1, c.slower)) }
 
 // Way carries connections of commands to the proxy. Down delivers data of the proxy.
