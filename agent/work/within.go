@@ -3,12 +3,12 @@ package work
 import (
 	"context"
 	"errors"
-	"strconv"
 	"strings"
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/agent/workspace/outline"
 	"github.com/handrail-bot/handrail/gitops"
+	"github.com/handrail-bot/handrail/gitops/lines"
 )
 
 // maxOutlined is the maximum number of bytes of a file that is searched for functions.
@@ -20,53 +20,37 @@ func (c *checkpoints) nameFunction(ctx context.Context, to string, files []sessi
 		return nil
 	}
 	name := files[0].Path
-	text, err := c.job.Repo.ReadFile(ctx, to, name, maxOutlined)
-	if errors.Is(err, gitops.ErrTooLarge) {
-		return nil
+	var texts [2]string
+	for i, commit := range []string{c.published, to} {
+		text, err := c.job.Repo.ReadFile(ctx, commit, name, maxOutlined)
+		if errors.Is(err, gitops.ErrTooLarge) || errors.Is(err, gitops.ErrNotFound) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		texts[i] = string(text)
 	}
-	if err != nil {
-		return err
-	}
-	diff, _, err := c.job.Repo.Diff(ctx, c.published, to, gitops.DiffOptions{Paths: []string{name}, Context: -1})
-	if err == nil {
-		files[0].In = functionOf(name, string(text), hunksOf(diff))
-	}
-	return err
+	files[0].In = functionOf(name, texts[0], texts[1])
+	return nil
 }
 
-// hunksOf returns the first and the last line of each hunk of a diff without context, in the
-// new file. Of a deletion it is the line above.
-func hunksOf(diff string) (out [][2]int) {
-	for line := range strings.Lines(diff) {
-		words := strings.Fields(line)
-		if len(words) < 3 || words[0] != "@@" {
-			continue
-		}
-		first, count, counted := strings.Cut(strings.TrimPrefix(words[2], "+"), ",")
-		from, err := strconv.Atoi(first)
-		n := 1
-		if counted && err == nil {
-			n, err = strconv.Atoi(count)
-		}
-		if err == nil {
-			out = append(out, [2]int{from, max(from, from+n-1)})
-		}
-	}
-	return out
-}
-
-// functionOf returns the name of the one function or method that has all hunks, or "". It
+// functionOf returns the name of the one function or method in which a file changes, or "". It
 // goes by indentation, and rather names none than a wrong one.
-func functionOf(name, text string, hunks [][2]int) string {
+func functionOf(name, before, text string) string {
 	defs, _, _ := outline.Of(name, []byte(text))
-	lines := strings.Split(text, "\n")
+	all := lines.Split([]byte(text))
 	found := ""
-	for i, h := range hunks {
+	for i, span := range lines.Compare(lines.Split([]byte(before)), all) {
+		h := [2]int{span.B + 1, span.BEnd}
+		if span.B == span.BEnd { // of a deletion, the line above
+			h = [2]int{span.B, span.B}
+		}
 		in := ""
 		for _, d := range defs {
 			if d.Line <= h[0] {
 				in = ""
-				if !d.IsType() && isInside(lines, d.Line, h[1]) {
+				if !d.IsType() && isInside(all, d.Line, h[1]) {
 					in = d.Name
 				}
 			} else if d.Line <= h[1] { // the hunk has the head of another one
@@ -83,17 +67,17 @@ func functionOf(name, text string, hunks [][2]int) string {
 
 // isInside reports whether all lines from the head of a definition to another line, counted
 // from 1, are indented deeper than the head, brackets below it apart.
-func isInside(lines []string, head, last int) bool {
-	if head < 1 || last > len(lines) {
+func isInside(text []string, head, last int) bool {
+	if head < 1 || last > len(text) {
 		return false
 	}
-	at := indentation(lines[head-1])
+	at := indentation(text[head-1])
 	for i := head; i < last; i++ {
-		line := strings.TrimSpace(lines[i])
-		if line == "" || indentation(lines[i]) > at {
+		line := strings.TrimSpace(text[i])
+		if line == "" || indentation(text[i]) > at {
 			continue
 		}
-		if i == last-1 || indentation(lines[i]) < at || !strings.ContainsAny(line[:1], ")]}{") {
+		if i == last-1 || indentation(text[i]) < at || !strings.ContainsAny(line[:1], ")]}{") {
 			return false
 		}
 	}

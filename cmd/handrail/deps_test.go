@@ -79,7 +79,7 @@ var arrows = map[string][]string{
 	"agent/prompt":                  {"agent/llm", "agent/llm/mend", "policy", "policy/*"},
 	"agent/deps":                    {"policy", "policy/*"},
 	"agent/mcp":                     {"agent/session", "policy/untrusted", "policy/untrusted/marks"},
-	"agent/work":                    {"agent", "agent/deps", "agent/index", "agent/llm", "agent/mcp", "agent/project", "agent/prompt", "agent/session", "agent/testrun", "agent/workspace", "agent/workspace/outline", "gitops", "policy", "policy/secret", "policy/untrusted"},
+	"agent/work":                    {"agent", "agent/deps", "agent/index", "agent/llm", "agent/mcp", "agent/project", "agent/prompt", "agent/session", "agent/testrun", "agent/workspace", "agent/workspace/outline", "gitops", "gitops/lines", "policy", "policy/secret", "policy/untrusted"},
 	"agent/index":                   {"agent/llm", "agent/workspace/outline"},
 	"agent/layer":                   {"agent/session", "agent/workspace", "gitops/flock", "policy"},
 	"agent/project":                 {"agent/session", "agent/testrun", "agent/tools", "agent/workspace", "policy", "policy/*"},
