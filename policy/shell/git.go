@@ -53,24 +53,17 @@ func gitRule(sub string) rule {
 		return gitConfig
 	case "submodule":
 		return gitSubmodule
-	case "update-ref":
-		return gitUpdateRef
-	case "filter-branch", "filter-repo":
-		return gitFilter
 	case "clone", "fetch", "pull", "ls-remote":
 		return gitDownload
-	case "ls-files", "ls-tree", "rev-list", "rev-parse", "log", "diff", "show", "status", "grep", "tag":
+	case "ls-files", "ls-tree", "rev-list", "rev-parse", "log", "diff", "show", "status", "grep", "tag",
+		"branch", "for-each-ref", "show-ref":
 		return found
-	case "for-each-ref", "show-ref":
-		return gitRefs
-	case "branch":
-		return gitBranch
 	case "checkout", "switch", "restore":
 		return gitCheckout
 	case "rm", "mv":
 		return gitRemove
 	case "bisect":
-		return gitBisect
+		return func(g *command) string { return gitRuns(g, "run") }
 	case "archive", "format-patch":
 		return gitOutput
 	}
@@ -164,21 +157,11 @@ func gitTransport(g *command, address string) {
 	}
 }
 
-func gitFilter(g *command) string {
-	g.hit("git-rewrite")
-	for _, a := range g.list {
-		if strings.Contains(a.s, " ") {
-			g.nested(a.s)
-		}
-	}
-	return g.passedOn()
-}
-
 func gitSubmodule(g *command) string {
 	switch g.operandsAfter("b", "o", "u", "c", "depth", "branch", "reference", "jobs", "j").at(0) {
 	case "", "status", "summary", "init", "sync":
 	case "foreach":
-		gitForEach(g)
+		return gitRuns(g, "foreach")
 	case "deinit", "absorbgitdirs":
 		g.hit("git-local")
 	default:
@@ -187,24 +170,19 @@ func gitSubmodule(g *command) string {
 	return g.passedOn()
 }
 
-// gitForEach follows the command that runs in every submodule.
-func gitForEach(g *command) {
-	at := g.index("foreach") + 1
+// gitRuns follows the command behind a word: git passes it to a shell.
+func gitRuns(g *command, word string) string {
+	at := g.index(word) + 1
 	for oneOf(g.at(at), "--recursive", "--quiet", "-q") {
 		at++
 	}
-	words := g.from(at)
-	if len(words) == 0 {
-		return
+	if text := strings.Join(g.from(at).words(), " "); at > 0 && text != "" {
+		if first := firstWord(text + " x"); word == "run" || strings.Contains(first, "/") || inList("shells", first) {
+			g.hit("git-program")
+		}
+		g.nested(text)
 	}
-	if first := firstWord(words[0].s + " x"); strings.Contains(first, "/") || inList("shells", programName(first)) {
-		g.hit("git-program")
-	}
-	if len(words) == 1 {
-		g.nested(words[0].s)
-		return
-	}
-	g.exec(words)
+	return g.passedOn()
 }
 
 func gitDownload(g *command) string {
@@ -244,27 +222,6 @@ func gitDownload(g *command) string {
 		if at := zoneOf(p); at != workspace && at != temp && at != zoneRoot {
 			g.found.write(p)
 		}
-	}
-	return g.passedOn()
-}
-
-func gitBranch(g *command) string {
-	switch {
-	case g.has("D") || g.has("delete", "d") && g.has("force", "f"):
-		g.hit("git-branch-force")
-		if !isKnown(strings.Join(g.words(), " ")) {
-			g.hit("git-refs")
-		}
-	case g.has("delete", "d", "M", "m", "move", "force", "f", "C"):
-		g.hit("git-local")
-	}
-	return "found-" + unknown
-}
-
-func gitBisect(g *command) string {
-	if g.at(0) == "run" && len(g.list) > 1 {
-		g.hit("git-program")
-		g.exec(g.list[1:])
 	}
 	return g.passedOn()
 }
@@ -483,33 +440,6 @@ func toOwnBranch(g *command) bool {
 	return from != "" && strings.TrimPrefix(to, "refs/heads/") == g.branch //control:own-branch
 }
 
-func gitUpdateRef(g *command) string {
-	switch {
-	case !g.has("stdin") && g.has("d", "delete") && g.says("found-"+unknown):
-		g.hit("git-rewrite")
-	case !g.has("stdin") && g.has("d", "delete"):
-		g.hit("git-refs")
-	case !g.has("stdin"):
-		g.hit("git-local")
-	case strings.Contains(g.givenText(), "delete"):
-		g.hit("git-rewrite")
-	default:
-		g.hit("git-refs")
-	}
-	return g.passedOn()
-}
-
-func gitRefs(g *command) string {
-	format, _ := g.option("format")
-	switch {
-	case strings.Contains(format, "delete"):
-		return "delete refs/" + unknown + "\n"
-	case g.has("shell", "perl", "python", "tcl"):
-		return unknown
-	}
-	return "found-" + unknown
-}
-
 func keepsSecret(sub string, g *command) {
 	if sub == "config" && g.holdsSecret() && !g.contains("url") && !g.contains("extraheader") {
 		g.hit("secret-stored")
@@ -524,7 +454,7 @@ func keepsSecret(sub string, g *command) {
 		g.found.leaked = true
 	}
 	if oneOf(sub, "commit", "tag", "notes", "branch", "checkout", "switch", "commit-tree", "push", "hash-object") &&
-		(g.holdsSecret() || readsSecret(sub, g)) {
+		(g.holdsSecret() || inList("git-published", sub) && namesCredential(g)) {
 		g.hit("secret-sent") // commits are published
 	}
 }
@@ -535,25 +465,12 @@ func mayName(a arg) bool {
 	})
 }
 
+func namesCredential(g *command) bool {
+	return slices.ContainsFunc(g.list, func(a arg) bool {
+		return slices.ContainsFunc(pathsIn(a.s), func(p string) bool { return holdsCredential(g, p) })
+	})
+}
+
 func holdsCredential(c *command, p string) bool {
 	return secretOf(c.resolve(p)) > noSecret || strings.Contains(c.made[c.resolve(p)], secret)
-}
-
-func readsSecret(sub string, g *command) bool {
-	if sub == "hash-object" {
-		return strings.Contains(hashed(g), secret)
-	}
-	file, ok := g.option("F", "file")
-	return ok && strings.Contains(g.readFile(file), secret)
-}
-
-func hashed(g *command) string {
-	text := ""
-	for _, a := range g.operandsAfter("t", "path") {
-		text += g.readFile(a.s)
-	}
-	if g.has("stdin") {
-		text += g.givenText()
-	}
-	return text
 }
