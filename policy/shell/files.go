@@ -448,25 +448,6 @@ func findExec(c *command, args list, s search) {
 	}
 }
 
-// fd handles fd, a find with other options.
-func fd(c *command) string {
-	roots := c.operandsAfter("e", "E", "t", "d", "x", "X", "exec", "extension", "type", "exclude", "max-depth").from(1)
-	if len(roots) == 0 || roots[0].s == "rm" {
-		roots = argsOf(".")
-	}
-	for i, a := range c.list {
-		if !oneOf(a.s, "-x", "-X", "--exec", "--exec-batch") || i+1 >= len(c.list) {
-			continue
-		}
-		cmd := c.list[i+1:]
-		if !cmd.contains("{") {
-			cmd = append(append(list(nil), cmd...), arg{s: "{}"})
-		}
-		findExec(c, cmd, search{roots, !oneOf(c.at(0), ".", "*", "-x", "-X")})
-	}
-	return "found-" + unknown
-}
-
 // archive handles programs that pack and unpack archives.
 func archive(c *command) string {
 	for _, a := range c.list {

@@ -260,26 +260,3 @@ func scriptableTool(c *command) string {
 	}
 	return unknown
 }
-
-func later(c *command) string {
-	if c.has("l", "c") || c.asksHelp() {
-		return unknown
-	}
-	c.hit("scheduled")
-	if file, ok := c.option("f"); ok {
-		return c.nested(c.readFile(file))
-	}
-	return c.nested(c.givenText())
-}
-
-func builder(c *command) string {
-	for _, a := range c.list {
-		if option, v, ok := strings.Cut(a.s, "="); ok && oneOf(option, "-XX:OnError", "-XX:OnOutOfMemoryError") {
-			c.runProgram(c, v)
-		}
-	}
-	if text := c.givenText(); c.exactly("-") && text != "" {
-		scanCode(c, text)
-	}
-	return tabled(c)
-}

@@ -341,20 +341,6 @@ func storedObject(c *command) string {
 	return unknown
 }
 
-func elsewhere(c *command) string {
-	text := ""
-	for _, o := range []string{"command", "c", "args", "a"} {
-		if v, ok := c.option(o); ok && strings.Contains(v, " ") {
-			text = v
-		}
-	}
-	if ops := c.operandsAfter("w", "g", "h", "i", "m"); text == "" && len(ops) > 0 && !c.is("ansible", "vagrant") {
-		text = ops[len(ops)-1].s
-	}
-	c.nested(text)
-	return tabled(c)
-}
-
 var (
 	sqlDestroys = lazily(
 		`(?i)\.drop\(|\b(?:drop\s+(?:database|schema|keyspace|user|role|owned|table|view|materialized|tablespace|collection|index|sequence|extension)|flushall|flushdb|dropDatabase|shutdown\b|config\s+set|truncate\b|delete\s+from\s+[\w."]+\s*(?:;|$)|delete\s+from\s+[\w."]+\s+where\s+(?:1\s*=\s*1|true\b)|alter\s+table\s+\S+\s+(?:drop|delete)\b|detach\s+delete|remove\s+(?:table|database|namespace)|pg_(?:terminate|cancel)_backend|swapdb|script\s+flush|(?:deleteMany|remove)\(\s*(?:\{\s*\})?\s*\)|debug\s+sleep|grant\s+all|alter\s+(?:user|role))`,

@@ -20,16 +20,15 @@ func families() map[string]rule {
 		"less more": pager, "awk gawk mawk nawk": awk, "sed gsed": sed, "grep egrep fgrep rg": grep, "tee sponge": tee,
 		"yes": yes, "ps pgrep pidof": processes,
 		// Interpreters, and wrappers of commands.
-		"vi vim nvim view ex ed emacs gdb lldb dc m4 man info fzf sk":                          scriptableTool,
-		"tmux screen expect hyperfine pee nodemon concurrently":                                commandTexts,
-		"gcc cc clang g++ tcc clang++ rustc javac java kotlinc dotnet zig swiftc ocamlopt dmd": builder, "at batch": later,
+		"vi vim nvim view ex ed emacs gdb lldb dc m4 man info fzf sk": scriptableTool,
+		"tmux screen expect hyperfine pee nodemon concurrently":       commandTexts,
 		// Text processing.
 		"jq gojq jaq": jq, "basename dirname realpath readlink": pathTool, "mktemp": makeTemp,
 		// Files.
 		"rm unlink rmdir srm trash del rimraf trash-put shred scrub wipe": removeFiles, "mv": move, "cp install ln link gcp ditto": copyFiles, "rsync": rsync,
 		"touch mkdir mkfifo mknod truncate fallocate": create, "chmod chown chgrp": permissions, "setfacl chattr chcon": attributes, "dd": dd,
 		"tar gtar bsdtar unzip unrar zip gzip gunzip bzip2 xz zstd ar": archive,
-		"find gfind": searchFiles, "fd fdfind": fd, "ls dir exa eza lsd": listFiles,
+		"find gfind": searchFiles, "ls dir exa eza lsd": listFiles,
 		// The machine.
 		"mkfs mke2fs mkswap mkntfs newfs": makeFilesystem, "crontab": crontab,
 		"kill": kill, "pkill killall killall5 skill slay xkill taskkill": killByName,
@@ -44,7 +43,6 @@ func families() map[string]rule {
 		"poetry pipenv uv pdm rye hatch bundle conda mamba mise asdf direnv nix op doppler pixi rbenv pyenv nvm dotenvx npx bunx pnpx hatchling chamber infisical devbox flox turbo npm-run-all wireit tsx-watch coverage": taskRunner,
 		// Containers, clusters, clouds, databases.
 		"docker podman nerdctl": engine, "aws gcloud az gsutil s3cmd mc bq azcopy b2 s5cmd": cloud,
-		"ansible vagrant salt pdsh clush pssh dsh": elsewhere,
 		"psql mysql mariadb sqlite3 redis-cli valkey-cli keydb-cli mongo mongosh duckdb cqlsh clickhouse clickhouse-client sqlcmd dropdb dropuser mysqladmin createdb pg_restore sqlplus snowsql snow cockroach usql pgcli mycli litecli iredis trino presto hive beeline spark-sql impala-shell isql tsql cypher-shell surreal ysqlsh influx arangosh osqueryi vsql nzsql bteq tarantool": database,
 	}
 }
