@@ -263,7 +263,7 @@ func (w *walk) parameter(p *syntax.ParamExp, quoted bool) ([]string, byte) {
 		if _, own := w.vars["IFS"]; list != 0 && (own || quoted && list == '*') { // the fields are joined differently
 			return []string{opaqueMarks(strings.Join(vals, ""))}, 0
 		}
-		return w.applyExpansion(p, name, vals, list != 0), list
+		return w.applyExpansion(p, name, vals), list
 	}
 	return vals, list
 }
@@ -398,52 +398,34 @@ func (w *walk) evaluate(n syntax.Node) {
 	})
 }
 
-// applyExpansion applies the operator of an expansion to known values, using the library. Of
-// other values, only the marks remain.
-func (w *walk) applyExpansion(p *syntax.ParamExp, name string, vals []string, list bool) []string {
-	all, plain := strings.Join(vals, ""), true
-	word := func(word *syntax.Word) *syntax.Word {
-		s := w.wordText(word)
-		if word != nil && strings.ContainsAny(s, `*?[\`) && strings.ContainsAny(printed(word), `"'\`) { // a quoted pattern
-			plain = false
+// applyExpansion removes the beginning or the end of known values, or changes their case, using
+// the library. Of other values and operators, only the marks remain.
+func (w *walk) applyExpansion(p *syntax.ParamExp, name string, vals []string) []string {
+	all := strings.Join(vals, "")
+	if p.Exp == nil || p.Exp.Op == syntax.OtherParamOps {
+		w.substitutions(p)
+		if p.Slice == nil {
+			return []string{opaqueMarks(all)}
 		}
-		plain = plain && isKnown(s) && len(s) < 256 && !strings.ContainsAny(s, "(|&")
-		return &syntax.Word{Parts: []syntax.WordPart{&syntax.SglQuoted{Value: s}}}
-	}
-	number := func(x syntax.ArithmExpr) syntax.ArithmExpr {
-		if x == nil {
-			return nil
+		for _, x := range []syntax.ArithmExpr{p.Slice.Offset, p.Slice.Length} {
+			if x != nil {
+				w.evaluate(x)
+			}
 		}
-		w.evaluate(x)
-		s := literalIndex(x)
-		_, err := strconv.Atoi(s)
-		plain = plain && err == nil
-		return &syntax.Word{Parts: []syntax.WordPart{&syntax.Lit{Value: s}}}
-	}
-	q := &syntax.ParamExp{Param: &syntax.Lit{Value: "v"}}
-	switch {
-	case p.Slice != nil:
-		q.Slice = &syntax.Slice{Offset: number(p.Slice.Offset), Length: number(p.Slice.Length)}
 		from, err := strconv.Atoi(literalIndex(p.Slice.Offset))
 		if err == nil && (name == "@" || name == "*") && from > 0 && p.Slice.Length == nil {
 			return vals[min(from-1, len(vals)):]
 		}
-		plain = plain && !list
-	case p.Repl != nil:
-		orig := word(p.Repl.Orig).Parts[0].(*syntax.SglQuoted).Value
-		plain = plain && orig != "" && !strings.Contains("#%", orig[:1])
-		q.Repl = &syntax.Replace{
-			All:  p.Repl.All,
-			Orig: &syntax.Word{Parts: []syntax.WordPart{&syntax.Lit{Value: orig}}},
-			With: word(p.Repl.With),
-		}
-	default:
-		plain = p.Exp.Op != syntax.OtherParamOps
-		q.Exp = &syntax.Expansion{Op: p.Exp.Op, Word: word(p.Exp.Word)}
-	}
-	if !plain || !isKnown(all) {
 		return []string{opaqueMarks(all)}
 	}
+	word := w.wordText(p.Exp.Word)
+	quoted := p.Exp.Word != nil && strings.ContainsAny(word, `*?[\`) && strings.ContainsAny(printed(p.Exp.Word), `"'\`)
+	if quoted || !isKnown(all+word) || len(word) > 256 || strings.ContainsAny(word, "(|&") {
+		return []string{opaqueMarks(all)}
+	}
+	q := &syntax.ParamExp{Param: &syntax.Lit{Value: "v"}, Exp: &syntax.Expansion{
+		Op: p.Exp.Op, Word: &syntax.Word{Parts: []syntax.WordPart{&syntax.SglQuoted{Value: word}}},
+	}}
 	out := make([]string, len(vals))
 	for i, s := range spelledOut(name, vals) {
 		w.found.step(len(s) * 64)
