@@ -42,7 +42,8 @@ type Vectors interface {
 	PutVectors(ctx context.Context, maker, blob string, data []byte) error
 }
 
-// Config configures an [Index]. Wait, Told and Log may be nil.
+// Config configures an [Index]. Wait, Told and Log may be nil. Without Redact, [New] panics:
+// no text is sent unredacted by an oversight.
 type Config struct {
 	Embedder llm.Embedder
 	Vectors  Vectors
@@ -108,6 +109,9 @@ func (p Progress) String() string {
 
 // New returns an index, and begins its background work, which Close ends.
 func New(cfg Config) *Index {
+	if cfg.Redact == nil {
+		panic("index: no Redact")
+	}
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
