@@ -41,11 +41,12 @@ func scanCode(c *command, text string) string {
 	}
 	c.found.changes = c.found.changes || !awk
 	x := &foreign{command: c, program: code.Read(lang, text), secrets: strings.Contains(text, secret)}
+	if lang == "other" { // its calls have no table
+		c.found.hit("foreign-code", c.name+" "+text)
+		c.mayRun(append(slices.Clip(x.program.Strings), text))
+	}
 	if lang == "other" || len(x.program.Unknown) > 0 || x.program.Opaque {
 		c.found.unlisted(strings.TrimSpace(c.name + " " + strings.Join(x.program.Unknown, " ")))
-	}
-	if lang == "powershell" { // its aliases resemble shell commands
-		c.mayRun([]string{shortNames.Replace(strings.ToLower(text))})
 	}
 	if x.program.Endless && !strings.Contains(text, "sleep") && !strings.Contains(text, "imeout") && !awk {
 		c.found.hit("exhaust", c.name)
@@ -68,14 +69,6 @@ func scanCode(c *command, text string) string {
 		return marks
 	})
 }
-
-// shortNames translates PowerShell commands to shell commands.
-var shortNames = strings.NewReplacer(
-	"get-childitem", "find", "gci", "find", "get-item", "find", "remove-item", "rm -rf", "| del",
-	"| xargs rm -rf", "| ri", "| xargs rm -rf", "foreach-object {", "xargs", "-recurse", "-r", "-force", "-f",
-	"stop-computer", "shutdown now", "format-volume", "mkfs /dev/sda", "clear-disk", "wipefs -a /dev/sda", "$_",
-	"",
-)
 
 // call rates one call.
 func (x *foreign) call(call code.Call) {

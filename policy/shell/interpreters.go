@@ -110,10 +110,6 @@ func language(c *command) string {
 	if mod, ok := c.option("m"); ok && (c.is("python") || strings.HasPrefix(c.name, "pypy")) {
 		return pythonModule(c, mod)
 	}
-	if c.is("pwsh", "powershell") && slices.ContainsFunc(c.words(), encodedOption) {
-		c.hit("hidden-code")
-		return unknown
-	}
 	if c.is("perl", "ruby") && c.has("i") {
 		for _, a := range c.operandsAfter("e", "E", "M", "I", "r") {
 			c.write(a.s)
@@ -145,11 +141,6 @@ func language(c *command) string {
 		return unknown + scanCode(c, c.stdin())
 	}
 	return unknown
-}
-
-func encodedOption(s string) bool {
-	name := strings.ToLower(strings.TrimLeft(s, "-/"))
-	return startsWith(s, "-", "/") && (name == "ec" || name != "" && strings.HasPrefix("encodedcommand", name))
 }
 
 func inlineCode(c *command) (string, bool) {

@@ -273,9 +273,6 @@ func (r *reader) primary() value {
 	}
 	switch t.s {
 	case "(", "[", "{":
-		if r.lisp && t.s == "(" {
-			return r.form()
-		}
 		list := r.list()
 		if t.s == "(" && len(list) == 1 {
 			return r.behind(list[0])
@@ -286,7 +283,7 @@ func (r *reader) primary() value {
 		v.text = "-" + v.text
 		return v
 	case "&":
-		if r.dashes || r.is("{") { // a call by name
+		if r.is("{") { // a call by name
 			r.record(Call{Kind: Eval, Name: "&"}, r.primary())
 			return gap
 		}
@@ -361,25 +358,6 @@ func (r *reader) list() []value {
 	return out
 }
 
-// form reads a Lisp list; its first element is the called function.
-func (r *reader) form() value {
-	head := r.token(r.at)
-	if head.kind != name {
-		return value{list: append([]value{}, r.list()...)}
-	}
-	r.at++
-	var args []value
-	for r.at < len(r.toks) && !r.is(")") {
-		if r.token(r.at).kind == newline {
-			r.at++
-			continue
-		}
-		args = append(args, r.primary())
-	}
-	r.at++
-	return r.call(head.s, gap, args)
-}
-
 func (r *reader) named(n string) value {
 	switch {
 	case slices.Contains(skipped, n) && !r.tabled(n):
@@ -388,9 +366,6 @@ func (r *reader) named(n string) value {
 		return r.imports(n)
 	case (n == "print" || n == "printf") && r.awk:
 		r.prints = true
-	}
-	if r.lisp {
-		return r.variable(n)
 	}
 	return r.chain(n, gap)
 }
@@ -402,11 +377,6 @@ func (r *reader) behind(v value) value {
 		n := r.token(r.at + 1).s
 		r.at += 2
 		return r.chain(v.name+"."+n, v)
-	}
-	if r.is(".") && r.token(r.at+1).s == "!" { // Scala runs the text
-		r.at += 2
-		r.record(Call{Kind: Shell, Name: "!"}, v)
-		return gap
 	}
 	if r.is("[") && r.token(r.at).solid && v.name != "" {
 		r.at++

@@ -134,7 +134,7 @@ var table = sync.OnceValue(func() tabled {
 		case words[0][0] == '[':
 			section = map[string]entry{}
 			language := strings.Trim(words[0], "[]")
-			t.byLanguage[language] = entries{section, language == "awk", language == "lua" || language == "beam"}
+			t.byLanguage[language] = entries{section, language == "awk", language == "lua"}
 			for _, p := range words[1:] {
 				t.byProgram[p] = language
 			}

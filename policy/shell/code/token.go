@@ -47,8 +47,6 @@ type grammar struct {
 	join     string // concatenation operators, separated by spaces
 	sigils   string // characters that begin names
 	bare     bool   // calls need no parentheses
-	lisp     bool   // a call begins with its parenthesis
-	dashes   bool   // names may contain dashes
 	folds    bool   // names are case-insensitive
 	regex    bool   // slashes delimit regular expressions
 }
@@ -62,14 +60,7 @@ var grammars = map[string]grammar{
 	"php":        {comments: "// #", raw: "'", ticks: 'r', fill: "$", join: ".", sigils: "$", bare: true, folds: true},
 	"lua":        {comments: "--", join: "..", bare: true},
 	"awk":        {comments: "#", sigils: "$", bare: true, regex: true},
-	"r":          {comments: "#"},
-	"julia":      {comments: "#", ticks: 'r', fill: "$", join: "*"},
-	"lisp":       {comments: ";", lisp: true, dashes: true},
-	"jvm":        {comments: "//", raw: "'", fill: "${", join: "+", bare: true},
-	"beam":       {comments: "# %%", fill: "#{", join: "<> ++", bare: true},
 	"go":         {comments: "//", ticks: 't', join: "+"},
-	"octave":     {comments: "# %"},
-	"powershell": {comments: "#", raw: "'", fill: "$", join: "+", sigils: "$", bare: true, dashes: true, folds: true},
 	"other":      {comments: "// --", join: "+ ^ ++ ~ &", bare: true},
 }
 
@@ -126,7 +117,7 @@ func (s *scanner) next() {
 	case c == ' ' || c == '\t' || c == '\r' || c == '\\' && s.peek(1) == '\n':
 		s.at++
 	case s.comment():
-	case c == '"' || c == '\'' && !s.lisp || c == '`' && s.ticks != 0:
+	case c == '"' || c == '\'' || c == '`' && s.ticks != 0:
 		s.quoted(c, "")
 	case s.regex && c == '/' && s.expectsValue():
 		s.enclosed("m", '/', 1)
@@ -326,7 +317,7 @@ func (s *scanner) word() {
 	from := s.at
 	for s.at++; s.at < len(s.text); s.at++ {
 		c := s.peek(0)
-		if !letter(c) && !digit(c) && (!s.dashes || strings.IndexByte("-/*:.?!", c) < 0 || !s.lisp && c != '-') {
+		if !letter(c) && !digit(c) {
 			break
 		}
 	}
