@@ -86,32 +86,6 @@ func initScript(c *command) string {
 	return unknown
 }
 
-// crontab follows the table that a crontab command installs.
-func crontab(c *command) string {
-	if c.exactly("-l", "--help") {
-		return unknown
-	}
-	text := c.operandsAfter("u").at(0)
-	if text == "" || text == "-" {
-		text = c.givenText()
-	} else {
-		text = of(text) + c.made[c.resolve(text)]
-	}
-	if strings.Contains(text, remote) {
-		c.found.hit("remote-code", "crontab")
-	}
-	for line := range strings.SplitSeq(text, "\n") {
-		words := strings.Fields(strings.TrimLeft(line, all))
-		switch {
-		case len(words) > 1 && strings.HasPrefix(words[0], "@"):
-			c.nested(strings.Join(words[1:], " "))
-		case len(words) > 5 && !strings.HasPrefix(words[0], "#"):
-			c.nested(strings.Join(words[5:], " "))
-		}
-	}
-	return tabled(c)
-}
-
 func manyBlocks(size, count string) bool {
 	n, err := strconv.Atoi(count)
 	unit := strings.TrimLeft(size, "0123456789")
@@ -202,23 +176,13 @@ func copiedOut(c *command, ops list) {
 	}
 }
 
-func mountOf(value string) (src, dst string, ok bool) {
-	src, dst, ok = strings.Cut(value, ":")
+func containerMount(c *command, value string) {
+	src, _, _ := strings.Cut(value, ":")
 	for part := range strings.SplitSeq(value, ",") {
-		k, v, _ := strings.Cut(part, "=")
-		switch k {
-		case "source", "src":
+		if k, v, _ := strings.Cut(part, "="); k == "source" || k == "src" {
 			src = v
-		case "target", "dst", "destination":
-			dst, ok = v, true
 		}
 	}
-	dst, _, _ = strings.Cut(dst, ":")
-	return src, dst, ok
-}
-
-func containerMount(c *command, value string) {
-	src, _, _ := mountOf(value)
 	if holds(value, "docker.sock", "containerd.sock", "podman.sock") {
 		c.hit("container-escape")
 		return
@@ -244,34 +208,8 @@ func containerCommand(c *command) {
 			continue
 		}
 		c.exec(c.list[i:])
-		if outside, ok := fromOutside(c.list, i); ok {
-			c.onlyCritical(outside, c.line())
-		}
 		return
 	}
-}
-
-// fromOutside returns the command in a container, with mounted paths replaced by those of
-// the host.
-func fromOutside(args list, at int) (list, bool) {
-	out := slices.Clone(args[at:])
-	found := false
-	for _, a := range args[:at] {
-		value := a.s
-		for _, o := range []string{"--volume=", "--mount=", "-v"} {
-			value = strings.TrimPrefix(value, o)
-		}
-		src, dst, ok := mountOf(value)
-		if !ok || !strings.HasPrefix(src, "/") || len(dst) < 2 || dst[0] != '/' {
-			continue
-		}
-		for i := range out {
-			if strings.Contains(out[i].s, dst) {
-				out[i].s, found = strings.ReplaceAll(out[i].s, dst, src), true
-			}
-		}
-	}
-	return out, found
 }
 
 func deleteInfrastructure(c *command) {

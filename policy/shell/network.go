@@ -276,7 +276,6 @@ func copyBetween(c *command, ops list) string {
 	sshPrograms(c)
 	c.hit("remote-copy")
 	sent := false
-	recordFetched(c)
 	for i, a := range ops {
 		last := i == len(ops)-1
 		if last && i > 0 && strings.Contains(ops[0].s, ":") {
@@ -294,40 +293,10 @@ func copyBetween(c *command, ops list) string {
 			sent = sent || secretOf(p) > noSecret
 		}
 	}
-	if sent || copiesSecret(c) {
+	if sent || strings.Contains(c.givenText(), secret) {
 		c.hit("secret-sent")
 	}
 	return unknown
-}
-
-// recordFetched records the files that a copying program may fetch: those named in its arguments
-// after a host name, or in its script.
-func recordFetched(c *command) {
-	text := strings.Join(c.words(), " ") + " " + c.waiting()
-	if !strings.Contains(text, ":") && !c.is("ftp", "lftp", "tftp", "sftp") ||
-		c.is("rcp", "croc", "wormhole", "magic-wormhole") {
-		return
-	}
-	for w := range strings.FieldsFuncSeq(text, func(r rune) bool { return strings.ContainsRune(" \t\n;'\":", r) }) {
-		if base := path.Base(w); strings.Contains(base, ".") && base != "." && base != ".." && !strings.HasPrefix(w, "-") {
-			if _, own := c.made[c.resolve(base)]; !own && secretOf(c.resolve(base)) == noSecret {
-				c.store(c.resolve(base), remote)
-			}
-		}
-	}
-}
-
-func copiesSecret(c *command) bool {
-	text := c.givenText()
-	if v, ok := c.option("e", "c"); ok && c.is("lftp") {
-		text += " " + v
-	}
-	for w := range strings.FieldsFuncSeq(text, func(r rune) bool { return strings.ContainsRune(" \t\n;'\"", r) }) {
-		if strings.ContainsAny(w, "./~_") && secretOf(c.resolve(w)) > noSecret {
-			return true
-		}
-	}
-	return strings.Contains(text, secret)
 }
 
 // forge handles the clients of forges.

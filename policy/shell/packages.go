@@ -10,12 +10,6 @@ import (
 func goTool(c *command) string {
 	ops := c.operandsAfter("o", "exec", "toolexec", "C", "mod", "tags", "ldflags", "gcflags")
 	sub := ops.at(0)
-	if dir, ok := map[string]string{"GOPATH": "~/go", "GOBIN": "~/go/bin", "GOMODCACHE": "~/go/pkg/mod", "GOCACHE": "~/.cache/go-build", "GOROOT": "/usr/local/go"}[ops.at(1)]; ok &&
-		sub == "env" &&
-		len(ops) == 2 &&
-		!c.exactly("-w", "-u") {
-		return dir + "\n"
-	}
 	if sub == "run" && strings.Contains(ops.at(1), "@") {
 		c.found.network = true
 		c.hit("package-run")
@@ -63,8 +57,8 @@ func rateScriptName(c *command, name string) {
 // build handles make and similar tools.
 func build(c *command) string {
 	databaseTask(c)
-	for _, code := range c.options("eval", "E") {
-		makeText(c, code)
+	if c.has("eval", "E") {
+		c.hit("program-runs")
 	}
 	if code, ok := c.option("e", "p", "execute", "execute-print", "execute-continue"); ok && c.is("rake") {
 		c.hit("program-runs")
@@ -76,7 +70,7 @@ func build(c *command) string {
 		c.hit("unknown-code")
 	}
 	if oneOf(file, "-", "/dev/stdin") {
-		makeText(c, c.givenText())
+		c.rateText(c.givenText() + unknown)
 	} else {
 		c.runsFile(c.resolve(cmp.Or(file, "Makefile")))
 	}
@@ -100,7 +94,7 @@ func assignments(c *command) {
 			continue
 		}
 		if strings.Contains(value, "$(shell") {
-			makeText(c, value)
+			c.hit("program-runs")
 		}
 		switch {
 		case name == "SHELL" || name == ".SHELLFLAGS":
@@ -111,50 +105,6 @@ func assignments(c *command) {
 			pass(c.walk, name+"_command", value)
 		}
 	}
-}
-
-// makeText follows the recipes and $(shell …) calls of a makefile.
-func makeText(c *command, text string) {
-	if strings.Contains(text, remote) {
-		c.found.hit("remote-code", "make")
-	}
-	if strings.Contains(text, unknown) {
-		c.found.hit("opaque-code", "make")
-	}
-	for i, part := range strings.Split(text, "$(shell ") {
-		if code, _, _ := strings.Cut(part, ")"); i > 0 {
-			c.nested(code)
-		}
-	}
-	for line := range strings.SplitSeq(text, "\n") {
-		if _, recipe, ok := strings.Cut(line, ";"); ok && strings.Contains(line, ":") && !strings.HasPrefix(line, "\t") {
-			line = "\t" + recipe
-		}
-		if recipe, ok := strings.CutPrefix(line, "\t"); ok {
-			c.nested(strings.ReplaceAll(strings.TrimLeft(recipe, "@-+ "), "$$", "$"))
-		}
-	}
-}
-
-// cmake follows the commands that cmake -E runs under its own names.
-func cmake(c *command) string {
-	at := c.index("-E") + 1
-	if at == 0 || at >= len(c.list) {
-		if file, ok := c.option("P"); ok {
-			c.mayRun([]string{c.readFile(file)})
-			c.runsFile(c.resolve(file))
-		}
-		return unknown
-	}
-	words, ok := map[string]string{
-		"remove": "rm -f", "remove_directory": "rm -rf", "rename": "mv", "make_directory": "mkdir -p", "create_symlink": "ln -s",
-		"copy": "cp -r", "copy_directory": "cp -r", "copy_if_different": "cp -r", "copy_directory_if_different": "cp -r",
-	}[c.at(at)]
-	if !ok {
-		words = c.at(at)
-	}
-	c.exec(append(wordsOf(words), c.list[at+1:]...))
-	return unknown
 }
 
 // taskRunner handles tools with a run or exec sub-command that runs a command.

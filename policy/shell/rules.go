@@ -30,8 +30,8 @@ func families() map[string]rule {
 		"tar gtar bsdtar unzip unrar zip gzip gunzip bzip2 xz zstd ar": archive,
 		"find gfind": searchFiles, "ls dir exa eza lsd": listFiles,
 		// The machine.
-		"mkfs mke2fs mkswap mkntfs newfs": makeFilesystem, "crontab": crontab,
-		"kill": kill, "pkill killall killall5 skill slay xkill taskkill": killByName,
+		"mkfs mke2fs mkswap mkntfs newfs": makeFilesystem,
+		"kill":                            kill, "pkill killall killall5 skill slay xkill taskkill": killByName,
 		// The network.
 		"curl wget wget2 http https xh aria2c axel fetch lwp-download lwp-request GET HEAD POST wsget lynx w3m links elinks curlie youtube-dl yt-dlp gdown gallery-dl you-get": download,
 		"nc ncat netcat socat telnet nmap-ncat": netcat, "ssh mosh autossh rsh slogin dbclient": ssh, "openssl": openssl,
@@ -39,7 +39,7 @@ func families() map[string]rule {
 		"dig nslookup host drill ping ping6 traceroute tracepath mtr whois getent kdig resolvectl": asksName,
 		"git hub": gitTool, "gh glab": forge, "logger wall write notify-send": announce,
 		// Packages.
-		"go": goTool, "npm pnpm yarn": packageTool, "make gmake just task rake mage": build, "cmake": cmake,
+		"go": goTool, "npm pnpm yarn": packageTool, "make gmake just task rake mage": build,
 		"poetry pipenv uv pdm rye hatch bundle conda mamba mise asdf direnv nix op doppler pixi rbenv pyenv nvm dotenvx npx bunx pnpx hatchling chamber infisical devbox flox turbo npm-run-all wireit tsx-watch coverage": taskRunner,
 		// Containers, clusters, clouds, databases.
 		"docker podman nerdctl": engine, "aws gcloud az gsutil s3cmd mc bq azcopy b2 s5cmd": cloud,
@@ -338,5 +338,3 @@ func runPackage(c *command, name string, ops list) {
 		c.exec(c.from(c.index(ops[0].s)))
 	}
 }
-
-func wordsOf(text string) list { return argsOf(strings.Fields(text)...) }
