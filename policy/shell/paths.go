@@ -321,18 +321,12 @@ func hunts(term string) bool {
 	if _, after, ok := strings.Cut(t, "begin"); ok && strings.Contains(after, "private") {
 		return true
 	}
-	return holds(
-		t, "akia", "private key", "begin rsa", "begin openssh", "_rsa", "id_ed25519", ".pem", ".key", "password",
-		"passwd", "secret", "token", "ghp_", "github_pat", "credential", "apikey", "api_key", "aws_", ".env",
-		"kubeconfig", ".p12", ".pfx", "wallet", "kdbx", "authorized_keys", "netrc", "npmrc",
-	)
+	return holds(t, "private key", "begin rsa", "begin openssh") || holds(t, wordsIn("hunted-parts")...)
 }
 
 func secretName(name string) bool {
 	n := strings.ToUpper(name)
-	return holds(n, "TOKEN", "SECRET", "PASSW", "PASSPHRASE", "APIKEY", "API_KEY", "PRIVATE_KEY", "ACCESS_KEY", "CREDENTIAL",
-		"AUTH_KEY", "SIGNING_KEY", "ENCRYPTION_KEY", "SSH_KEY", "DEPLOY_KEY", "DATABASE_URL", "WEBHOOK_URL", "CONNECTION_STRING") ||
-		endsWith(n, "_PAT", "_PW") || oneOf(n, "PGPASS", "PAT")
+	return holds(n, wordsIn("secret-parts")...) || endsWith(n, "_PAT", "_PW") || oneOf(n, "PGPASS", "PAT")
 }
 
 // secretsBy returns the names of variables with a prefix: an unknown one, and those that
