@@ -46,9 +46,6 @@ func builtin(c *command) string {
 		for _, a := range c.operandsAfter() {
 			c.nameRuns(a.s)
 			delete(c.vars, a.s)
-			if c.has("f") {
-				delete(c.funcs, a.s)
-			}
 		}
 	case "enable":
 		if c.has("f") {
@@ -254,17 +251,6 @@ func shadows(name string, body *syntax.Stmt) bool {
 		return !own
 	})
 	return !own
-}
-
-func declareWords(c *command) string {
-	for _, a := range c.operandsAfter() {
-		if name, value, ok := strings.Cut(a.s, "="); ok {
-			c.assignText(name, value)
-		} else {
-			c.nameRuns(a.s)
-		}
-	}
-	return ""
 }
 
 func which(c *command) string {

@@ -24,7 +24,11 @@ func rateVariable(w *walk, name, value string) {
 			f.hit("library-path", pair)
 		}
 	case in("start"):
-		startOption(w, name, value)
+		if name != "ENV" || strings.ContainsAny(value, "/.") { // also a common name for the kind of a deployment
+			f.hit("start-option", pair)
+			w.unsure = true
+			w.mayRun([]string{value})
+		}
 	case in("tool"):
 		toolVariable(w, name, value)
 	case in("source"):
@@ -101,7 +105,6 @@ func fileVariable(w *walk, name, value string) {
 	p := w.resolve(value)
 	switch {
 	case !ownPlace(value), inList("variables-home", name) && !isKnown(value):
-	case oneOf(name, "GIT_DIR", "GIT_WORK_TREE") && oneOf(p, ".git", "."):
 	case !oneOf(name, "HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "KUBECONFIG"): // tests set their own
 		w.found.hit("start-option", name+"="+value)
 	case p != "/tmp":
@@ -134,29 +137,6 @@ func searchPath(w *walk, value string) {
 	}
 }
 
-func startOption(w *walk, name, value string) {
-	harmless := false
-	switch name {
-	case "NODE_OPTIONS":
-		harmless = isKnown(value) && !holds(value, "require", "import", "loader", "-r ")
-	case "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS":
-		harmless = !strings.Contains(value, "agent")
-	case "RUSTC_WRAPPER", "PYTHONBREAKPOINT":
-		harmless = inList("safe-programs", value) || value == "0" || value == ""
-	case "ENV":
-		harmless = !strings.ContainsAny(value, "/.") // also a common name for the kind of a deployment
-	}
-	if harmless {
-		return
-	}
-	w.found.hit("start-option", name+"="+value)
-	if strings.ContainsAny(value, "$`") && oneOf(name, "BASH_ENV", "ENV") { // it is expanded
-		w.nested("printf %s \"" + value + "\"")
-	}
-	w.unsure = true
-	w.mayRun([]string{value})
-}
-
 // toolVariable rates variables that name a program.
 func toolVariable(w *walk, name, value string) {
 	words := strings.Fields(strings.TrimLeft(value, "|-@"))
@@ -177,9 +157,6 @@ func toolVariable(w *walk, name, value string) {
 	case name == "GREP_OPTIONS",
 		len(words) == 0,
 		inList("safe-programs", programName(words[0])) && !strings.ContainsAny(value, ";|&$`"):
-		return
-	case programName(words[0]) == "ssh":
-		w.exec(append(argsOf(words...), arg{s: "host"}))
 		return
 	}
 	w.nested(strings.Join(words, " "))

@@ -227,25 +227,15 @@ func scriptableTool(c *command) string {
 		}
 	}
 	c.mayRun(c.settings())
-	for s := range strings.SplitSeq(strings.Join(args.words(), "\n")+"\n"+c.waiting(), "\n") {
-		if c.is("emacs") && strings.HasPrefix(s, "(") {
-			scanCode(c.with("emacs", nil), s)
-		}
-		s = strings.TrimLeft(strings.TrimSpace(s), "+:")
-		before, code, ok := strings.Cut(s, "!")
-		for _, sign := range []string{"shell ", "platform shell ", "pipe | ", "python ", "py ", "script ", "execute(", "preview=", "-P", "--pager=", "--html=", "-H"} {
-			if _, after, found := strings.Cut(s, sign); found && !ok {
-				before, code, ok = "", after, true
-			}
-		}
-		if holds(s, "system(", "syscmd(", "shell-command", "call-process") {
-			c.hit("program-runs")
-			c.mayRun([]string{s})
-		} else if ok && (oneOf(before, "", "%", "r ", "w ") || strings.HasPrefix(s, "sil")) && !inList("safe-programs", code) && code != "less" {
-			c.runProgram(c, strings.Trim(code, "()'\""))
-		}
-		if cmd, file, ok := strings.Cut(s, " "); ok &&
-			oneOf(strings.TrimRight(cmd, "!"), "w", "wq", "x", "write", "saveas", "sav", "up", "update") {
+	text := strings.Join(args.words(), "\n") + "\n" + c.waiting()
+	if strings.Contains(text, "!") || c.is("emacs") && strings.Contains(text, "(") || holds(text, "shell", "python ", "py ",
+		"script ", "execute(", "pipe ", "preview=", "system(", "syscmd(", "call-process", "-P", "--pager=", "--html=", "-H") {
+		c.hit("program-runs")
+		c.mayRun(strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune("!\n()'\"=", r) }))
+	}
+	for s := range strings.SplitSeq(text, "\n") {
+		cmd, file, ok := strings.Cut(strings.TrimLeft(strings.TrimSpace(s), "+:"), " ")
+		if ok && oneOf(strings.TrimRight(cmd, "!"), "w", "wq", "x", "write", "saveas", "sav", "up", "update") {
 			c.write(strings.TrimSpace(file))
 		}
 	}

@@ -167,9 +167,6 @@ func saveDownload(c *command, urls list) string {
 const shellSession = "\x01$ "
 
 func netcat(c *command) string {
-	if c.asksHelp() {
-		return unknown
-	}
 	c.found.network = true
 	in, text := c.givenText(), c.line()
 	upper := strings.ToUpper(text)
@@ -269,9 +266,6 @@ func remoteCopy(c *command) string {
 
 // copyBetween follows a copy from or to another machine.
 func copyBetween(c *command, ops list) string {
-	if c.asksHelp() {
-		return unknown
-	}
 	c.found.network = true
 	sshPrograms(c)
 	c.hit("remote-copy")

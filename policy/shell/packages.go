@@ -46,9 +46,6 @@ func packageTool(c *command) string {
 
 func rateScriptName(c *command, name string) {
 	base, _, _ := strings.Cut(name, ":")
-	if endsWith(name, "dry-run", "-check") {
-		return
-	}
 	if first, _, _ := strings.Cut(base, "-"); inList("release-names", base) || inList("release-names", first) {
 		c.hit("deploy-script")
 	}

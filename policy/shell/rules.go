@@ -13,7 +13,7 @@ func families() map[string]rule {
 		// The shell itself.
 		": true false test [ exit return break continue wait jobs fg bg disown shift getopts hash enable logout times shopt umask ulimit history pushd popd dirs cd unset unalias sleep let caller suspend compgen complete bind": builtin,
 		"echo": echo, "printf": printfBuiltin, "set": setBuiltin, "eval": eval, "source .": source, "trap": trap, "read readarray mapfile": readBuiltin,
-		"alias": alias, "export declare local typeset readonly": declareWords, "which type command-v": which,
+		"alias": alias, "which type command-v": which,
 		"pwd": pwd, "printenv": printenv, "command": commandBuiltin,
 		// Text tools.
 		"cat zcat gzcat tac rev head tail sort uniq nl fold bat pv base64 base32 basenc xxd tr cut strings dos2unix paste": textTool,

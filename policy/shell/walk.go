@@ -132,11 +132,6 @@ func parse(text string) (*syntax.File, error) {
 			return file, nil
 		}
 	}
-	for _, v := range []syntax.LangVariant{syntax.LangZsh, syntax.LangMirBSDKorn, syntax.LangPOSIX} {
-		if file, err := try(v, text); err == nil {
-			return file, nil
-		}
-	}
 	return nil, err
 }
 
@@ -286,11 +281,9 @@ func (w *walk) maybe(f func() string) string {
 	for name, old := range before {
 		if now := w.vars[name]; !slices.Equal(old, now) && name != "PWD" {
 			w.vars[name] = []string{opaqueMarks(strings.Join(old, "") + strings.Join(now, ""))}
-			if all := append(slices.Clone(old), now...); len(all) == 2 &&
-				slices.ContainsFunc(all, func(s string) bool { return zoneOf(clean(s)) == vital }) {
-				w.vars[name] = []string{all[0] + unknown} // keep the more dangerous value
-				if zoneOf(clean(all[1])) == vital {
-					w.vars[name] = []string{all[1] + unknown}
+			for _, s := range append(slices.Clone(old), now...) {
+				if zoneOf(clean(s)) == vital { // keep the more dangerous value
+					w.vars[name] = []string{s + unknown}
 				}
 			}
 		}
@@ -720,7 +713,7 @@ func (w *walk) invoke(name string, pos []string) string {
 	f.called = true
 	if f.running > 0 {
 		switch {
-		case w.parallel > 0 && (w.decided == 0 && !w.leaves || doubles(name, f.body)):
+		case w.parallel > 0:
 			w.found.hit("fork-bomb", name)
 		case w.decided == 0 && !w.leaves:
 			w.found.hit("endless-recursion", name)
@@ -739,21 +732,6 @@ func (w *walk) invoke(name string, pos []string) string {
 	w.pos, w.calls, w.foreign, w.decided, w.parallel, w.leaves = saved.pos, saved.calls, saved.foreign, saved.decided,
 		saved.parallel, saved.leaves
 	return out
-}
-
-func doubles(name string, body *syntax.Stmt) bool {
-	own := func(s *syntax.Stmt) bool { return callsAny([]*syntax.Stmt{s}, name) }
-	found := false
-	syntax.Walk(body, func(n syntax.Node) bool {
-		switch n := n.(type) {
-		case *syntax.Stmt:
-			found = found || n.Background && own(n)
-		case *syntax.BinaryCmd:
-			found = found || (n.Op == syntax.Pipe || n.Op == syntax.PipeAll) && own(n.X) && own(n.Y)
-		}
-		return !found
-	})
-	return found
 }
 
 // passedOn returns the output of an unknown program: unknown, with the marks of its

@@ -331,9 +331,6 @@ func (w *walk) lookup(name string, index syntax.ArithmExpr) ([]string, byte, boo
 		return vals, key[0], true
 	}
 	n, err := strconv.Atoi(key)
-	if n < 0 {
-		n += len(vals)
-	}
 	if err != nil || n < 0 || n >= len(vals) {
 		return []string{opaqueMarks(strings.Join(vals, ""))}, 0, true
 	}
@@ -344,10 +341,6 @@ func literalIndex(x syntax.ArithmExpr) string {
 	switch x := x.(type) {
 	case *syntax.Word:
 		return x.Lit()
-	case *syntax.UnaryArithm:
-		if x.Op == syntax.Minus {
-			return "-" + literalIndex(x.X)
-		}
 	}
 	return ""
 }
