@@ -130,19 +130,22 @@ func isSkipped(name string) bool { return name == ".git" || strings.HasPrefix(na
 
 func trackable(n *node) bool { return n.mode.IsRegular() || n.mode&fs.ModeSymlink != 0 }
 
-// changes compares the tree with the base. It omits new files excluded by .gitignore,
-// because they would not be committed, unless write has written them or they are carried.
-func (h *host) changes(ctx context.Context) ([]workspace.WireChange, error) {
+// diff compares the tree with the base, ignored files included.
+func (h *host) diff(ctx context.Context) (*diff, error) {
 	if err := h.base.wait(ctx); err != nil {
 		return nil, err
 	}
 	d := &diff{h: h, seen: map[string]bool{}}
-	var err error
 	if h.base.upper != nil {
-		err = d.layers(ctx, ".")
-	} else {
-		err = d.stamps(ctx)
+		return d, d.layers(ctx, ".")
 	}
+	return d, d.stamps(ctx)
+}
+
+// changes compares the tree with the base. It omits new files excluded by .gitignore,
+// because they would not be committed, unless write has written them or they are carried.
+func (h *host) changes(ctx context.Context) ([]workspace.WireChange, error) {
+	d, err := h.diff(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("list changes: %w", err)
 	}

@@ -520,16 +520,7 @@ func (s *servers) refresh(ctx context.Context) error {
 // touched returns the files that differ from the base, also ignored ones; deleted ones have no
 // stamp.
 func (h *host) touched(ctx context.Context) (map[string]stamp, error) {
-	if err := h.base.wait(ctx); err != nil {
-		return nil, err
-	}
-	d := &diff{h: h, seen: map[string]bool{}}
-	var err error
-	if h.base.upper != nil {
-		err = d.layers(ctx, ".")
-	} else {
-		err = d.stamps(ctx)
-	}
+	d, err := h.diff(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("look for changed files: %w", err)
 	}
