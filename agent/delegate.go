@@ -100,7 +100,7 @@ func (d *delegate) jobs(ctx context.Context, first job) ([]job, error) {
 		}
 		if err := d.record(ctx, decisionEvent(c, ru), session.NewEvent(session.TypeStarted, c.Turn, session.Started{
 			Call:  c.ID,
-			Title: callTitle(c, ru.action),
+			Title: callTitle(c, ru),
 		})); err != nil {
 			return nil, err
 		}

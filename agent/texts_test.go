@@ -28,7 +28,7 @@ func FuzzTexts(f *testing.F) {
 		c := &session.CallState{Call: session.Call{ID: "c", Name: text, Arguments: args}, Result: &session.Result{Content: text, OK: true}}
 		files := []session.FileChange{{Path: text, From: text, Kind: session.ChangeRename}, {Path: "a/" + text, Kind: session.ChangeModify}}
 		out := []string{
-			firstLine(text, n), callTitle(c, policy.Action{Kind: policy.Execute, Command: text}), callTitle(c, policy.Action{Kind: policy.Write, Paths: []string{text, text}}),
+			firstLine(text, n), callTitle(c, ruling{action: policy.Action{Kind: policy.Execute, Command: text}}), callTitle(c, ruling{action: policy.Action{Kind: policy.Write, Paths: []string{text, text}}}),
 			session.Subject(files[:1]), session.Subject(files), heldText(files), leftOutText(session.LeftOut{Path: text, Why: text}), cutOffText(text), toolBroke(errors.New(text)),
 			tools.Region(text+"\nx\n"+text, args), tools.Region(text, []byte(text)), pathArgument(args), userMessage(&llm.Error{Public: text}), stepOf(c).Command,
 		}

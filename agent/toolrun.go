@@ -194,7 +194,7 @@ func (r *callRunner) askAll(ctx context.Context, i int, first ruling) error {
 // execute runs a permitted call. The start is recorded before the call, the result after
 // it, together with the changes.
 func (r *callRunner) execute(ctx context.Context, c *session.CallState, ru ruling) (*session.Outcome, error) {
-	title := callTitle(c, ru.action)
+	title := callTitle(c, ru)
 	if err := r.start(ctx, c, ru, title); err != nil {
 		return nil, err
 	}
@@ -379,20 +379,13 @@ func (r *callRunner) allowState(s *session.Update) error {
 	return nil
 }
 
-// workTitles are the titles of calls by their kind of work, where a path says little about it.
-var workTitles = map[string]string{
-	"search_workspace": "Searching codebase", "codebase_search": "Searching codebase",
-	"find_files": "Looking for files", "list_files": "Looking for files",
-	"list_code_definition_names": "Analyzing code", "get_document_symbols": "Analyzing code",
-	"find_definition": "Analyzing code",
-	"find_references": "Analyzing code", "find_implementations": "Analyzing code", "find_symbol": "Analyzing code",
-	"get_hover_info": "Analyzing code", "get_call_hierarchy": "Analyzing code", "get_type_hierarchy": "Analyzing code",
-}
-
 // callTitle returns the title of a call while it runs.
-func callTitle(c *session.CallState, a policy.Action) string {
-	if title := workTitles[c.Name]; title != "" && a.Kind == policy.Read {
-		return title
+func callTitle(c *session.CallState, ru ruling) string {
+	a := ru.action
+	if ru.tool != nil && a.Kind == policy.Read {
+		if doing := ru.tool.Spec().Doing; doing != "" {
+			return doing
+		}
 	}
 	verb := map[policy.Kind]string{policy.Read: "Reading ", policy.Write: "Writing ", policy.Delete: "Deleting "}[a.Kind]
 	switch n := len(a.Paths); {

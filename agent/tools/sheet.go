@@ -61,6 +61,7 @@ type Sheet struct {
 	Beside    Beside
 	Untold    bool
 	Served    Served
+	Doing     string
 	Doc       string
 	Few       string // short form of Doc; "" means Doc
 	Reads     string // replaces both if no file may be changed; "" means neither
@@ -99,6 +100,7 @@ func (s Sheet) ready() Sheet {
 		Beside:    s.Beside,
 		Untold:    s.Untold,
 		Served:    s.Served,
+		Doing:     s.Doing,
 	}
 	return s
 }

@@ -147,6 +147,7 @@ type Spec struct {
 	Beside    Beside      // nil if it leaves nothing running
 	Untold    bool        // accepted but not announced to models, to save tokens
 	Served    Served      // how it belongs to MCP servers
+	Doing     string      // title of a call that reads, while it runs; "" for one by its paths
 
 	told [4]llm.ToolSpec // see Told
 }

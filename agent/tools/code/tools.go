@@ -137,6 +137,7 @@ func navigation(k *tools.Kit, kd kind) tools.Tool {
 		Name:    kd.name,
 		Aliases: kd.aliases,
 		Kind:    policy.Read,
+		Doing:   "Analyzing code",
 		Doc:     kd.doc,
 		Untold:  len(k.Languages) == 0,
 		Params:  params(kd),
@@ -165,6 +166,7 @@ func inOne(k *tools.Kit) tools.Tool {
 	return tools.New(tools.Sheet{
 		Name:      "code",
 		Kind:      policy.Read,
+		Doing:     "Analyzing code",
 		Essential: true,
 		Small:     true,
 		Untold:    len(k.Languages) == 0,

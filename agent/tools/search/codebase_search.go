@@ -36,6 +36,7 @@ func codebaseSearch(k *tools.Kit) tools.Tool {
 	dir.Aliases = append(dir.Aliases, "dir", "directory", "folder", "dir_path", "target_directories", "directory_prefix")
 	m := meaning{k}
 	return tools.New(tools.Sheet{Name: "codebase_search", Doc: codebaseSearchDoc, Kind: policy.Read,
+		Doing:   "Searching codebase",
 		Untold:  k.Meaning == nil,
 		Aliases: []string{"semantic_search", "search_codebase", "code_search", "codebase_retrieval", "ask_codebase"},
 		Params: []tools.Param{

@@ -22,6 +22,7 @@ func findFiles(k *tools.Kit) tools.Tool {
 	dir.Aliases = append(dir.Aliases, "dir", "directory", "folder", "dir_path", "target_directory")
 	f := finder{k}
 	return tools.New(tools.Sheet{Name: "find_files", Doc: findFilesDoc, Kind: policy.Read,
+		Doing: "Looking for files",
 		Aliases: []string{
 			"glob", "find_file", "file_search", "glob_search", "find", "find_by_name", "search_file_names", "find_path",
 		},

@@ -40,6 +40,7 @@ func listDefinitions(k *tools.Kit) tools.Tool {
 		outlines = nil // a language server answers
 	}
 	return tools.New(tools.Sheet{Name: "list_code_definition_names", Doc: definitionsDoc, Kind: policy.Read,
+		Doing: "Analyzing code",
 		Aliases: append(outlines,
 			"list_code_definitions", "list_definitions", "get_outline", "file_outline", "outline", "code_outline",
 			"get_file_outline", "list_symbols", "get_symbols_overview",

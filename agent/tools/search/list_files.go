@@ -26,6 +26,7 @@ func listFiles(k *tools.Kit) tools.Tool {
 	l := lister{k}
 	return tools.New(
 		tools.Sheet{Name: "list_files", Doc: listFilesDoc, Few: "List a directory.", Kind: policy.Read, Essential: true,
+			Doing:   "Looking for files",
 			Aliases: []string{"list_dir", "list_directory", "ls", "list_folder"},
 			Params: []tools.Param{
 				dir,

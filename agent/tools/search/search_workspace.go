@@ -36,6 +36,7 @@ func searchWorkspace(k *tools.Kit) tools.Tool {
 			Doc:       searchWorkspaceDoc,
 			Few:       "Search the text of all files.",
 			Kind:      policy.Read,
+			Doing:     "Searching codebase",
 			Essential: true,
 			Aliases: []string{
 				"search_files", "grep", "grep_search", "search_file_content", "search_code", "ripgrep", "search",
