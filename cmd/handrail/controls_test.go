@@ -51,6 +51,7 @@ var controls = slices.Concat(controlsOfAgent, controlsOfBot, controlsOfReview, c
 	{"log-redaction", "call attr $1", "./cmd/handrail", "TestLogsAreRedacted"},
 	{"scan-each-file", "skip", "./cmd/handrail", "TestScripts/run_many_files"},
 	{"elided-text", "without 2", "./policy/shell", "TestLongDocuments"},
+	{"foreign-code", "false", "./policy/shell", "TestForms"},
 	{"remote-output", "false", "./policy/shell", "TestForms"},
 	{"texts-of-the-line", "drop", "./policy/shell", "TestForms"},
 	{"followed-links", "false", "./policy/shell", "TestForms"},

