@@ -7,7 +7,7 @@ QUIET = | { grep --line-buffered -v -e '^=== ' -e '^ok ' -e '^PASS' -e '^ *--- P
 # Memory is given for time: the processes are many and short.
 CRASH = GOGC=400 $(GO) test ./cmd/handrail -count=1 -run '^TestCrash$$' -v
 
-.PHONY: build test check race lsp lsp-servers lsp-exam browser frontends search-exam workflows release-check release-dry vuln mutations bench bench-short bench-large bench-prefix size crash-short crash crash-action disk load hostile programs judge stale stale-diffs edits outline-judge orders ladder late long pictures first-hour models models-bad review-eval shape bad-github mcp agents dashboard-shots promtool collector board viewers
+.PHONY: build test check race lsp lsp-servers lsp-exam browser frontends search-exam workflows release-check release-dry vuln mutations bench bench-short bench-large bench-prefix size crash-short crash crash-action disk load hostile programs judge stale stale-diffs edits outline-judge orders ladder late long pictures first-hour open-projects models models-bad review-eval shape bad-github mcp agents dashboard-shots promtool collector board viewers
 
 build:
 	CGO_ENABLED=0 $(GO) build -trimpath -o handrail ./cmd/handrail
@@ -193,6 +193,11 @@ pictures:
 # container. Needs root, mmdebstrap and docker.
 first-hour:
 	@./.ci/first-hour
+
+# The own tests of fifteen open projects, in workspaces without a network after one approval each;
+# .ci/open-projects says what it needs, and what FROM, ENGINES, ONLY, INSIDE and LOGS choose.
+open-projects:
+	@FROM='$(FROM)' ENGINES='$(ENGINES)' ONLY='$(ONLY)' INSIDE='$(INSIDE)' LOGS='$(LOGS)' ./.ci/open-projects
 
 # A model of a real server (OLLAMA_HOST, or HANDRAIL_BASE_URL) mends real faults, and
 # docs/models.md gets a row. Without MODEL=… it says which models there are. With SERVERS=dir (handrail lsp install

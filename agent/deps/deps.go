@@ -353,11 +353,14 @@ func Propose(list []*Manager, names []string, read func(name string) string) pol
 	return out
 }
 
+// npmInstall installs packages without their scripts if one of these fails: npm keeps none then,
+// and scripts of tools for developers load browsers and the like from other hosts.
 func npmInstall(r repository) []string {
+	line := "npm install --no-package-lock --no-audit --no-fund"
 	if r.first("package-lock.json", "npm-shrinkwrap.json") != "" {
-		return []string{"npm ci --no-audit --no-fund"}
+		line = "npm ci --no-audit --no-fund"
 	}
-	return []string{"npm install --no-package-lock --no-audit --no-fund"}
+	return []string{line + " || " + line + " --ignore-scripts"}
 }
 
 func yarnInstall(r repository) []string {

@@ -24,8 +24,8 @@ func repositoryOf(text string) (names []string, read func(string) string) {
 // lock file and the hosts of its registry. A manifest without packages needs nothing.
 func TestPropose(t *testing.T) {
 	for _, tt := range []struct{ name, files, needs, commands, changes, presets string }{
-		{"npm", "-- package.json --\n{\"dependencies\": {\"a\": \"1\"}}\n-- package-lock.json --\n{}\n", "npm", "npm ci --no-audit --no-fund", "package.json package-lock.json", "npm"},
-		{"npm without a lock", "-- package.json --\n{\"devDependencies\": {\"a\": \"1\"}}\n", "npm", "npm install --no-package-lock --no-audit --no-fund", "package.json", "npm"},
+		{"npm", "-- package.json --\n{\"dependencies\": {\"a\": \"1\"}}\n-- package-lock.json --\n{}\n", "npm", "npm ci --no-audit --no-fund || npm ci --no-audit --no-fund --ignore-scripts", "package.json package-lock.json", "npm"},
+		{"npm without a lock", "-- package.json --\n{\"devDependencies\": {\"a\": \"1\"}}\n", "npm", "npm install --no-package-lock --no-audit --no-fund || npm install --no-package-lock --no-audit --no-fund --ignore-scripts", "package.json", "npm"},
 		{"scripts alone", "-- package.json --\n{\"scripts\": {\"test\": \"node --test\"}}\n", "", "", "", ""},
 		{"pnpm", "-- package.json --\n{\"dependencies\": {\"a\": \"1\"}}\n-- pnpm-lock.yaml --\n", "pnpm", "command -v pnpm >/dev/null || npm install --global --prefix ~/.local pnpm; pnpm install --frozen-lockfile", "package.json pnpm-lock.yaml", "npm"},
 		{"yarn 1", "-- package.json --\n{}\n-- yarn.lock --\n# yarn lockfile v1\n", "yarn", "command -v yarn >/dev/null || npm install --global --prefix ~/.local yarn; yarn install --frozen-lockfile", "package.json yarn.lock", "npm"},
@@ -48,7 +48,7 @@ func TestPropose(t *testing.T) {
 		{"dotnet", "-- a.sln --\n-- a.csproj --\n", "dotnet", "dotnet restore", "a.sln a.csproj", "nuget"},
 		{"mix", "-- mix.exs --\n[{:jason, \"~> 1.4\"}]\n-- mix.lock --\n", "mix", "mix local.hex --force --if-missing; mix local.rebar --force --if-missing; mix deps.get; MIX_ENV=test mix deps.compile", "mix.exs mix.lock", "hex"},
 		{"swift", "-- Package.swift --\ndependencies: [.package(url: \"https://github.com/a/b\", from: \"1.0.0\")]\n", "swift", "swift package resolve", "Package.swift", "swift"},
-		{"two languages", "-- go.mod --\nrequire a v1.0.0\n-- package.json --\n{\"dependencies\": {\"a\": \"1\"}}\n", "npm and go", "npm install --no-package-lock --no-audit --no-fund; go mod download; go vet ./... || true", "package.json go.mod", "npm go"},
+		{"two languages", "-- go.mod --\nrequire a v1.0.0\n-- package.json --\n{\"dependencies\": {\"a\": \"1\"}}\n", "npm and go", "npm install --no-package-lock --no-audit --no-fund || npm install --no-package-lock --no-audit --no-fund --ignore-scripts; go mod download; go vet ./... || true", "package.json go.mod", "npm go"},
 	} {
 		names, read := repositoryOf(tt.files)
 		need := Needed(names, read)

@@ -296,6 +296,7 @@ var controlsOfAgent = []control{
 	{"recipe-escape", "false", "./agent/project/image", "TestRecipe"},
 	{"recipe-lines", "false", "./agent/project/image", "TestRecipe"},
 	{"build-files-of-the-repository", "value os.OpenRoot(filepath.Join(b.Files, filepath.FromSlash(b.Dir)))", "./agent/workspace/docker", "TestBuildFiles"},
+	{"build-ignores", "false", "./agent/workspace/docker", "TestBuildIgnores"},
 	{"recipe-fetches", "false", "./agent/work", "TestImageIsNotBuilt"},
 	{"recipe-bases-allowed", "false", "./agent/work", "TestImageIsNotBuilt"},
 	{"pull-standard-images", "value true", "./policy", "TestPulls"},

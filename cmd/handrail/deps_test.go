@@ -178,6 +178,7 @@ var homes = map[string][]string{
 	"github.com/invopop/jsonschema":     {"policy/strict"},
 	"github.com/modelcontextprotocol":   {"agent/mcp"},
 	"github.com/moby/moby":              {"agent/workspace/docker"},
+	"github.com/moby/patternmatcher":    {"agent/workspace/docker"},
 	"golang.org/x/net/bpf":              {"agent/workspace/seccomp"},
 	"github.com/sourcegraph/jsonrpc2":   {"agent/acp", "agent/lsp", "agent/lsp/lsptest", "agent/workspace", "agent/workspace/forward", "agent/workspace/host"},
 	"github.com/alecthomas/kong":        {"cmd/handrail", "cmd/terminal"},

@@ -284,7 +284,7 @@ type doctorModelCmd struct {
 	JSON bool   `name:"json" help:"Print one JSON object."`
 
 	Time      time.Duration `default:"105s" help:"How long all tasks may take once the model is loaded."`
-	Workspace string        `enum:",auto,docker,bwrap,local" default:"" help:"Where the tasks are worked on; bwrap where that is ready, else local, as they run no command."`
+	Workspace string        `enum:",auto,docker,bwrap,local" default:"" placeholder:"NAME" help:"Where the tasks are worked on; bwrap where that is ready, else local, as they run no command."`
 	Exam      bool          `help:"Try out single answers in place of tasks: context, calls, repairs, refusals."`
 	Context   *int          `help:"Tokens of context to try out with --exam, 8192 otherwise; more takes longer."`
 	modelFlags

@@ -78,7 +78,7 @@ type localVerbs struct {
 // flagsOfAll are the flags that every verb has.
 type flagsOfAll struct {
 	ShowVersion versionFlag `name:"version" help:"Print the version."`
-	LogLevel    string      `enum:",debug,info,warn,error" default:"" env:"HANDRAIL_LOG_LEVEL" help:"Level of the log on standard error: debug, info, warn or error; info for serve, and warn for other verbs, if unset."`
+	LogLevel    string      `enum:",debug,info,warn,error" default:"" placeholder:"LEVEL" env:"HANDRAIL_LOG_LEVEL" help:"Level of the log on standard error: debug, info, warn or error; info for serve, and warn for other verbs, if unset."`
 }
 
 // console is the part of the process that a verb may use.

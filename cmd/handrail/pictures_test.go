@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-var writePictures = flag.Bool("pictures.write", false, "make docs/pictures anew; needs cmark-gfm and chromium")
+var writePictures = flag.Bool("pictures.write", false, "make docs/pictures anew; needs cmark-gfm and Chromium")
 
 const shots = "../../docs/pictures"
 
@@ -62,8 +62,10 @@ func TestPictures(t *testing.T) {
 		if *writePictures {
 			must(t, os.MkdirAll(shots, 0o755))
 			must(t, os.WriteFile(file, []byte(text), 0o644))
-			takePicture(t, text, filepath.Join(shots, name+".png"))
-			t.Logf("made %s.png", name)
+			for theme, file := range pictureFiles(name) {
+				takePicture(t, text, theme, heights[name], file)
+				t.Logf("made %s", file)
+			}
 			continue
 		}
 		was, err := os.ReadFile(file)
@@ -71,27 +73,39 @@ func TestPictures(t *testing.T) {
 		if diff := cmp.Diff(string(was), text); diff != "" {
 			t.Errorf("the bot says something else than docs/pictures/%s.png shows; make pictures:\n%s", name, diff)
 		}
-		if picture, err := os.Stat(filepath.Join(shots, name+".png")); err != nil || picture.Size() == 0 {
-			t.Errorf("there is no docs/pictures/%s.png: %v", name, err)
+		for _, file := range pictureFiles(name) {
+			if picture, err := os.Stat(file); err != nil || picture.Size() == 0 {
+				t.Errorf("there is no %s: %v", file, err)
+			}
 		}
 	}
 }
 
-// takePicture has GitHub's own parser and a browser show a text as a comment.
-func takePicture(t *testing.T, text, file string) {
+// pictureFiles returns the files of a picture by theme, which is a class of commentPage.
+func pictureFiles(name string) map[string]string {
+	return map[string]string{"light": filepath.Join(shots, name+".png"), "dark": filepath.Join(shots, name+"-dark.png")}
+}
+
+// takePicture has GitHub's own parser and a browser show a text as a comment. height is in pixels
+// of the page.
+func takePicture(t *testing.T, text, theme, height, file string) {
 	t.Helper()
 	gfm := exec.CommandContext(t.Context(), "cmark-gfm", "--unsafe", "-e", "autolink", "-e", "table", "-e", "strikethrough", "-e", "tasklist")
 	gfm.Stdin = strings.NewReader(text)
 	shown, err := gfm.Output()
 	must(t, err)
 	page := filepath.Join(t.TempDir(), "page.html")
-	must(t, os.WriteFile(page, []byte(commentPage+string(shown)+"</div></div>"), 0o600))
+	must(t, os.WriteFile(page, []byte(strings.Replace(commentPage, "THEME", theme, 1)+string(shown)+"</div></div>"), 0o600))
 	shot, err := filepath.Abs(file)
 	must(t, err)
-	browser := exec.CommandContext(t.Context(), "chromium", "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync",
-		"--hide-scrollbars", "--user-data-dir="+t.TempDir(), "--force-device-scale-factor=1.5", "--screenshot="+shot, "--window-size=760,"+heights[strings.TrimSuffix(filepath.Base(file), ".png")], "file://"+page)
+	program := "chromium"
+	if _, err := exec.LookPath(program); err != nil {
+		program = "chromium-headless-shell"
+	}
+	browser := exec.CommandContext(t.Context(), program, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync",
+		"--hide-scrollbars", "--user-data-dir="+t.TempDir(), "--force-device-scale-factor=1.5", "--screenshot="+shot, "--window-size=760,"+height, "file://"+page)
 	if out, err := browser.CombinedOutput(); err != nil {
-		t.Fatalf("chromium: %v\n%s", err, out)
+		t.Fatalf("Chromium: %v\n%s", err, out)
 	}
 }
 
@@ -99,11 +113,13 @@ func takePicture(t *testing.T, text, file string) {
 var heights = map[string]string{"approval": "430", "progress": "420", "done": "496"}
 
 // commentPage is what stands around a comment, with colours of our own.
-const commentPage = `<!doctype html><meta charset="utf-8"><style>
-body{margin:12px;font:14px/1.5 "DejaVu Sans",sans-serif;color:#1f2328;background:#fff}
-.comment{border:1px solid #d1d9e0;border-radius:6px}
-.by{background:#f6f8fa;border-bottom:1px solid #d1d9e0;padding:8px 14px;color:#59636e;border-radius:6px 6px 0 0}.by b{color:#1f2328}
-.text{padding:4px 14px 12px}code{background:#eff1f3;border-radius:4px;padding:1px 5px;font:12px "DejaVu Sans Mono",monospace}
-pre{background:#f6f8fa;border-radius:6px;padding:12px}pre code{background:none;padding:0}a{color:#0969da;text-decoration:none}
-h3{margin:12px 0;font-size:17px}ul{padding-left:24px}li:has(input){list-style:none;margin-left:-20px}table{border-collapse:collapse}td,th{border:1px solid #d1d9e0;padding:4px 10px}
+const commentPage = `<!doctype html><meta charset="utf-8"><html class="THEME"><style>
+.light{--text:#1f2328;--quiet:#59636e;--page:#fff;--head:#f6f8fa;--line:#d1d9e0;--code:#eff1f3;--link:#0969da}
+.dark{--text:#f0f6fc;--quiet:#9198a1;--page:#0d1117;--head:#151b23;--line:#3d444d;--code:#262c36;--link:#4493f8;color-scheme:dark}
+body{margin:12px;font:14px/1.5 "DejaVu Sans",sans-serif;color:var(--text);background:var(--page)}
+.comment{border:1px solid var(--line);border-radius:6px}
+.by{background:var(--head);border-bottom:1px solid var(--line);padding:8px 14px;color:var(--quiet);border-radius:6px 6px 0 0}.by b{color:var(--text)}
+.text{padding:4px 14px 12px}code{background:var(--code);border-radius:4px;padding:1px 5px;font:12px "DejaVu Sans Mono",monospace}
+pre{background:var(--head);border-radius:6px;padding:12px}pre code{background:none;padding:0}a{color:var(--link);text-decoration:none}
+h3{margin:12px 0;font-size:17px}ul{padding-left:24px}li:has(input){list-style:none;margin-left:-20px}table{border-collapse:collapse}td,th{border:1px solid var(--line);padding:4px 10px}
 </style><div class="comment"><div class="by"><b>handrail</b> <small>bot</small></div><div class="text">`

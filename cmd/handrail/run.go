@@ -23,6 +23,7 @@ import (
 	"github.com/handrail-bot/handrail/cmd/terminal"
 	"github.com/handrail-bot/handrail/gitops"
 	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/reach"
 )
 
 // localFlags are the flags of every verb that works in a clone.
@@ -30,12 +31,13 @@ type localFlags struct {
 	Repo      string            `type:"path" help:"The clone to work in; the current directory otherwise, or the session's own clone. Its work tree and index are not touched."`
 	Yes       bool              `help:"Approve all requests but critical ones."`
 	Turns     *int              `help:"Turn limit; the mode's own otherwise. For a resumed session, additional turns."`
-	Workspace string            `enum:",auto,docker,bwrap,local" default:"" help:"Where tools run: docker, bwrap, or local (no wall). auto, which a new session takes, is docker, then bwrap."`
+	Workspace string            `enum:",auto,docker,bwrap,local" default:"" placeholder:"NAME" help:"Where tools run: docker, bwrap, or local (no wall). auto, which a new session takes, is docker, then bwrap."`
 	Image     string            `help:"Container image for docker."`
-	Other     map[string]string `help:"Clone of another repository to read, as owner/name=DIR; may be given several times."`
+	Other     map[string]string `placeholder:"OWNER/NAME=DIR" help:"Clone of another repository to read; may be given several times."`
 	Engine    string            `help:"External agent that does the work, with its program in the workspace: opencode, qwen-code, gemini-cli, codex-acp, claude-agent-acp; otherwise Handrail's own loop."`
 	Command   string            `name:"engine-command" help:"Program of the external agent with its arguments, in place of its own, or of another agent that asks as it starts."`
-	Deps      string            `enum:",clone,setup,none" default:"" help:"Packages that the repository needs: clone shows those of the clone, read-only; setup installs them for sessions, after an approval; none. On a terminal it asks, once."`
+	Deps      string            `enum:",clone,setup,none" default:"" placeholder:"SOURCE" help:"Packages that the repository needs: clone shows those of the clone, read-only; setup installs them for sessions, after an approval; none. On a terminal it asks, once."`
+	Inside    map[string]string `placeholder:"HOST=ADDRESS" help:"Host of your own network that set-ups and network: allowlist may reach; may be given several times."`
 	modelFlags
 	tuneFlags
 
@@ -128,6 +130,14 @@ func (c *resumeCmd) Run(ctx context.Context, w *console) error {
 func (c *localFlags) Validate() error {
 	if c.Turns != nil && *c.Turns < 1 {
 		return door.Usage("--turns is at least 1, not %d; leave it out for the default", *c.Turns)
+	}
+	for host, at := range c.Inside {
+		if _, ok := reach.Name(host); !ok {
+			return door.Usage("--inside %s: it is not the name of a host, such as mirror.example.org", host)
+		}
+		if _, err := reach.Place(at); err != nil {
+			return door.Usage("--inside %s: %w", host, err)
+		}
 	}
 	return nil
 }
@@ -265,6 +275,7 @@ func (c *localFlags) engine(
 	cfg := s.Rules
 	cfg.Workspace.Toolchains, cfg.Workspace.LSP = nil, usersServers() // settings of servers only
 	cfg.Workspace.Image = cmp.Or(c.Image, from.Image, cfg.Workspace.Image)
+	cfg.Workspace.Inside = c.Inside
 	here := *w
 	here.options.spare = action.Machine(os.Environ())
 	ws, err := pickWorkspace(ctx, &here, cmp.Or(c.Workspace, from.Workspace), cfg.Workspace)

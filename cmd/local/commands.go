@@ -104,15 +104,16 @@ func (c *chat) runCommand(ctx context.Context, name, rest string) error {
 }
 
 func (c *chat) help(context.Context, string) error {
-	c.Term.Say("A line is a request. @FILE in it puts a file or a picture before the model.")
+	row := func(name, words string) { c.Console.Note(fmt.Sprintf("  %-19s ", name), words) }
+	c.Console.Note("", "A line is a request. @FILE in it puts a file or a picture before the model.")
 	for _, o := range chatCommands() {
-		c.Term.Say("  %-19s %s", strings.TrimSpace("/"+o.name+" "+o.args), o.help)
+		row(strings.TrimSpace("/"+o.name+" "+o.args), o.help)
 	}
 	for _, m := range policy.Modes() {
-		c.Term.Say("  %-19s %s", "/"+m.Name+" [WORDS]", m.Description)
+		row("/"+m.Name+" [WORDS]", m.Description)
 	}
-	c.Term.Say("  %-19s %s", endCall, "while a tool runs: end that call alone")
-	c.Term.Say("A mode with words is for these alone, and without for all later requests. Ctrl-C ends the request.")
+	row(endCall, "while a tool runs: end that call alone")
+	c.Console.Note("", "A mode with words is for these alone, and without for all later requests. Ctrl-C ends the request.")
 	return nil
 }
 

@@ -162,7 +162,7 @@ func (r *result) unapply(ctx context.Context, out io.Writer) error {
 	}
 	_, err = fmt.Fprintf(
 		out,
-		"Undone in your files in %s; the branch %s still has it.\n",
+		"Undone in your files in %s.\nThe branch %s still has it.\n",
 		r.tree.Dir(),
 		r.run.State.Branch,
 	)

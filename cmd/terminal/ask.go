@@ -167,7 +167,14 @@ func (t *Terminal) ask(ctx context.Context, a session.Asked) (session.Resolved, 
 		severity = ", severity " + a.Severity
 	}
 	l := t.screen.look
-	t.Say("\n%s", l.in(yellow, fmt.Sprintf("✋ approval %s%s: %s", a.ID, severity, purposeOf(a))))
+	head := []string{fmt.Sprintf("✋ approval %s%s: %s", a.ID, severity, purposeOf(a))}
+	if l.Width > 0 {
+		head = strings.Split(l.words(head[0], max(l.Width-len([]rune(bar))-1, 16)), "\n")
+	}
+	t.Say("\n%s", l.in(yellow, head[0]))
+	for _, line := range head[1:] {
+		t.Say("%s", l.in(dim, bar)+l.in(yellow, line))
+	}
 	t.Say("%s", l.exact(a.Display))
 	for _, r := range a.Reasons {
 		t.Say("%s", l.item("  because ", r))
@@ -201,9 +208,9 @@ func (t *Terminal) ask(ctx context.Context, a session.Asked) (session.Resolved, 
 
 // decide asks for the decision on a request, and shows its digest on the way if wanted.
 func (t *Terminal) decide(ctx context.Context, a session.Asked) (string, error) {
-	question := "Allow exactly this? [y/N, a: also each time later, d: its digest, or a reason for no] "
+	question := "Allow exactly this? [y/N, a: also each time later, d: digest, or why not] "
 	if a.Severity == policy.Critical.String() {
-		question = "Allow exactly this? [y/N, d: its digest, or a reason for no] "
+		question = "Allow exactly this? [y/N, d: digest, or why not] "
 	}
 	for {
 		line, err := t.read(ctx, question)

@@ -461,13 +461,20 @@ const (
 )
 
 // lastLinesOf returns the end of a command's output, without the trailing notes for the
-// model.
+// model, of which only the missing packages are kept.
 func lastLinesOf(content string) string {
-	lines := strings.Split(strings.TrimSpace(content), "\n")
+	lines, missing := strings.Split(strings.TrimSpace(content), "\n"), ""
 	for len(lines) > 1 && strings.HasPrefix(lines[len(lines)-1], "[") {
+		if words, ok := strings.CutPrefix(lines[len(lines)-1], "[Missing: "); ok {
+			words, _, _ = strings.Cut(words, ". ")
+			missing = "missing: " + words
+		}
 		lines = lines[:len(lines)-1]
 	}
 	lines = lines[max(0, len(lines)-maxLastLines):]
+	if missing != "" {
+		lines = append(lines, missing)
+	}
 	for i, line := range lines {
 		if r := []rune(line); len(r) > maxLineRunes {
 			lines[i] = string(r[:maxLineRunes]) + "…"

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/charmbracelet/x/ansi"
+
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/policy"
 )
@@ -37,6 +39,27 @@ func TestTerminalAsks(t *testing.T) {
 				t.Errorf("answered %+v", got)
 			}
 		})
+	}
+}
+
+// No line of a request is broken by a terminal of 80 columns, the question included.
+func TestRequestsFitTheTerminal(t *testing.T) {
+	var out strings.Builder
+	term := New(Config{Out: &out, Look: Look{Width: 80}, In: Lines(strings.NewReader("n\n"), &out)})
+	_, err := term.ask(t.Context(), session.Asked{
+		ID: "djbowgh4", Tool: session.SetUpTool, Severity: "medium", Display: "npm ci",
+		Reasons: []string{"installs or changes packages, and runs their scripts: npm ci --no-audit --no-fund --ignore-scripts"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(out.String()) {
+		if n := ansi.StringWidth(strings.TrimRight(line, "\n")); n > 80 {
+			t.Errorf("%d columns: %s", n, line)
+		}
+	}
+	if !strings.Contains(out.String(), "for all sessions") || !strings.Contains(out.String(), "or why not]") {
+		t.Errorf("shown:\n%s", out.String())
 	}
 }
 

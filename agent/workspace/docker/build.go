@@ -3,18 +3,23 @@ package docker
 import (
 	"archive/tar"
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 
 	"github.com/containerd/errdefs"
 	"github.com/moby/moby/api/types/build"
 	"github.com/moby/moby/client"
+	"github.com/moby/patternmatcher"
+	"github.com/moby/patternmatcher/ignorefile"
 
 	"github.com/handrail-bot/handrail/agent/workspace"
 )
@@ -23,6 +28,9 @@ var _ workspace.Builder = (*Engine)(nil)
 
 // dockerfileInside is the name of the approved Dockerfile among the files of a build.
 const dockerfileInside = ".handrail-dockerfile"
+
+// maxIgnoreFile is the maximum size of a .dockerignore.
+const maxIgnoreFile = 64 << 10
 
 // maxBuildWords is the maximum number of bytes that an error has of a build's output.
 const maxBuildWords = 2000
@@ -145,19 +153,79 @@ func openFiles(b workspace.Build) (*os.Root, error) {
 	return root.OpenRoot(filepath.FromSlash(b.Dir)) //control:build-files-of-the-repository
 }
 
-// pack writes the files of a build as an archive, and last the approved Dockerfile, which takes
-// the place of a file of its name.
+// pack writes the files of a build, without those that its .dockerignore names, as an archive, and
+// last the approved Dockerfile, which takes the place of a file of its name.
 func pack(out io.Writer, root *os.Root, text string) error {
-	w := tar.NewWriter(out)
-	if err := w.AddFS(root.FS()); err != nil {
+	files, err := unignored(root.FS())
+	if err != nil {
 		return fmt.Errorf("pack the files of the build: %w", err)
 	}
-	err := w.WriteHeader(&tar.Header{Name: dockerfileInside, Mode: 0o644, Size: int64(len(text))})
+	w := tar.NewWriter(out)
+	if err := w.AddFS(files); err != nil {
+		return fmt.Errorf("pack the files of the build: %w", err)
+	}
+	err = w.WriteHeader(&tar.Header{Name: dockerfileInside, Mode: 0o644, Size: int64(len(text))})
 	if err == nil {
 		_, err = io.WriteString(w, text)
 	}
 	return errors.Join(err, w.Close())
 }
+
+// keptFiles are files without those that match.
+type keptFiles struct {
+	fs.FS
+	ignored *patternmatcher.PatternMatcher
+}
+
+// unignored returns the files that the .dockerignore at their root leaves.
+func unignored(files fs.FS) (fs.FS, error) {
+	in, err := files.Open(".dockerignore")
+	if errors.Is(err, fs.ErrNotExist) {
+		return files, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = in.Close() }()
+	text, err := io.ReadAll(io.LimitReader(in, maxIgnoreFile+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(text) > maxIgnoreFile {
+		return nil, fmt.Errorf("%w: .dockerignore has more than %d bytes", workspace.ErrBuild, maxIgnoreFile)
+	}
+	list, err := ignorefile.ReadAll(bytes.NewReader(text))
+	if err != nil {
+		return nil, fmt.Errorf("%w: .dockerignore: %w", workspace.ErrBuild, err)
+	}
+	ignored, err := patternmatcher.New(list)
+	if err != nil {
+		return nil, fmt.Errorf("%w: .dockerignore: %w", workspace.ErrBuild, err)
+	}
+	return keptFiles{files, ignored}, nil
+}
+
+// ReadDir implements [fs.ReadDirFS]. A directory that is ignored is there if some file in it may be kept.
+func (k keptFiles) ReadDir(name string) (out []fs.DirEntry, err error) {
+	all, err := fs.ReadDir(k.FS, name)
+	for _, e := range all {
+		match, bad := k.ignored.MatchesOrParentMatches(path.Join(name, e.Name()))
+		if bad != nil {
+			return nil, fmt.Errorf("%w: .dockerignore: %w", workspace.ErrBuild, bad)
+		}
+		if match && !(e.IsDir() && k.ignored.Exclusions()) { //control:build-ignores
+			continue
+		}
+		out = append(out, e)
+	}
+	return out, err
+}
+
+// ReadLink implements [fs.ReadLinkFS].
+func (k keptFiles) ReadLink(name string) (string, error) { return fs.ReadLink(k.FS, name) }
+
+// Lstat implements [fs.ReadLinkFS].
+func (k keptFiles) Lstat(name string) (fs.FileInfo, error) { return fs.Lstat(k.FS, name) }
 
 // follow reads the output of a build, and tells its steps.
 func follow(r io.Reader, tell func(string)) error {

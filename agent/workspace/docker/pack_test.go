@@ -69,3 +69,59 @@ func TestBuildFiles(t *testing.T) {
 		}
 	}
 }
+
+// TestBuildIgnores: what the .dockerignore of a build's directory names does not come along, but what
+// it takes back does.
+func TestBuildIgnores(t *testing.T) {
+	t.Parallel()
+	repo := t.TempDir()
+	for name, text := range map[string]string{
+		".dockerignore": "# not for images\nnode_modules\n**/*.log\n/data/*\n!data/seed.sql\n",
+		"app.js":        "", "node_modules/pad/index.js": "", "src/a.log": "", "src/a.js": "", "data/seed.sql": "", "data/big.bin": "",
+	} {
+		file := filepath.Join(repo, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink("app.js", filepath.Join(repo, "src", "link")); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := packed(t, repo), ".dockerignore app.js data/seed.sql src/a.js src/link "+dockerfileInside; got != want {
+		t.Errorf("packed %s, want %s", got, want)
+	}
+	for name, text := range map[string]string{"pattern": "[a-\n", "size": strings.Repeat("#", maxIgnoreFile+1)} {
+		if err := os.WriteFile(filepath.Join(repo, ".dockerignore"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := unignored(os.DirFS(repo)); !errors.Is(err, workspace.ErrBuild) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// packed returns the names of the files that a build of a directory gets.
+func packed(t *testing.T, dir string) string {
+	t.Helper()
+	root, err := openFiles(workspace.Build{Files: dir, Dir: "."})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if err := errors.Join(pack(&b, root, "FROM scratch\n"), root.Close()); err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for r := tar.NewReader(&b); ; {
+		h, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return strings.Join(names, " ")
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if h.Typeflag != tar.TypeDir {
+			names = append(names, h.Name)
+		}
+	}
+}

@@ -3,6 +3,7 @@ package docker
 import (
 	"fmt"
 	"maps"
+	"net/netip"
 	"path/filepath"
 
 	"github.com/moby/moby/api/types/container"
@@ -56,16 +57,15 @@ func (p plan) config() *container.Config {
 		Labels: map[string]string{labelSession: p.spec.Session},
 		// StdinOnce ends the input if this process dies.
 		OpenStdin: true, StdinOnce: true, AttachStdin: true, AttachStdout: true, AttachStderr: true,
-		NetworkDisabled: !p.spec.Network,
-		Healthcheck:     &container.HealthConfig{Test: []string{"NONE"}},
+		Healthcheck: &container.HealthConfig{Test: []string{"NONE"}},
 	}
 }
 
 func (p plan) host() *container.HostConfig {
 	limits := p.spec.Limits.WithDefaults()
-	network := container.NetworkMode("none")
+	network, dns, search := container.NetworkMode("none"), []netip.Addr{netip.AddrFrom4([4]byte{127, 0, 0, 1})}, []string{"."}
 	if p.spec.Network {
-		network = "bridge"
+		network, dns, search = "bridge", nil, nil
 	}
 	init, pids := false, limits.Pids+spare
 	tmp, shm, varTmp := limits.Scratch()
@@ -81,6 +81,7 @@ func (p plan) host() *container.HostConfig {
 	}
 	return &container.HostConfig{
 		AutoRemove: true, ReadonlyRootfs: true, NetworkMode: network, Init: &init,
+		DNS: dns, DNSSearch: search, // without a network nothing says which servers and names the machine's has
 		CapDrop: []string{"ALL"}, SecurityOpt: []string{"no-new-privileges"},
 		LogConfig: container.LogConfig{Type: "none"},
 		Tmpfs:     tmpfs,

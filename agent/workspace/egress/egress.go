@@ -216,7 +216,7 @@ func (p *Proxy) write(ctx context.Context, r *refusal) {
 		log.WarnContext(ctx, "host of the workspace's list not reached")
 		return
 	}
-	log.WarnContext(ctx, "network refused")
+	log.InfoContext(ctx, "network refused")
 }
 
 // Refused implements [workspace.Egress].

@@ -104,6 +104,8 @@ func secrets(t *testing.T, s Subject) {
 		{"new privileges", "grep NoNewPrivs /proc/self/status | tr -d '[:blank:]'", "NoNewPrivs:1\n"},
 		{"processes of the host", "n=0; for p in /proc/[0-9]*; do n=$((n+1)); done; [ $n -lt 12 ] && echo few", "few\n"},
 		{"write to the system", "for d in / /usr /etc /bin /var /sys /proc/sys; do touch $d/x 2>/dev/null && echo $d; done; true", ""},
+		{"its own name", `: 3<>/dev/udp/localhost/9 && echo known`, "known\n"},
+		{"names of the machine's network", "grep -v -e '^#' -e '^nameserver 127' -e '^search \\.$' -e '^options' /etc/resolv.conf 2>/dev/null; true", ""},
 		{"network devices", "tail -n +3 /proc/net/dev | grep -v ' lo:' ; true", ""},
 	} {
 		if got := run(t, ws, tt.line).Output; got != tt.want {
