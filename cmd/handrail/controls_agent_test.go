@@ -263,6 +263,8 @@ var controlsOfAgent = []control{
 	{"sigpipe-is-no-failure", "value !t.Passed()", "./agent", "TestTestsThatPass"},
 	{"tests-are-old", "drop", "./agent", "TestTestsThatPass"},
 	{"known-tests", "false", "./agent/testrun", "TestIs"},
+	{"known-with-a-question", "true", "./agent/testrun", "TestKnownWithAQuestion"},
+	{"part-that-passed", "false", "./agent/testrun", "TestOutputs"},
 	{"tests-run-nothing", "false", "./agent/testrun", "TestIs"},
 	{"unknown-runner-proves-nothing", "false", "./agent/testrun", "TestUnknownRunner"},
 	{"machine-is-asked", `value ""`, "./agent/project", "TestTry"},

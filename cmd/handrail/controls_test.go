@@ -228,6 +228,8 @@ var controls = slices.Concat(controlsOfAgent, controlsOfBot, controlsOfReview, c
 	{"outside-stays", "false", "./cmd/handrail", "TestScripts/run_paths"},
 	{"closed-branch", "false", "./gitops", "TestPushSafe"},
 	{"fallback-branch", "false", "./gitops", "TestPushSafe"},
+	{"branch-in-the-way", "false", "./gitops", "TestBranchInTheWay"},
+	{"flat-branch", "false", "./gitops", "TestBranchInTheWay"},
 	{"dropped-by-a-rewrite", "drop", "./gitops", "TestPushSafeAfterARewrite"},
 	{"restored-branch", "false", "./cmd/handrail", "TestPullBranchDeletedDuringWork"},
 	{"hook-words", `value ""`, "./cmd/handrail", "TestProtectedBranch"},
