@@ -35,6 +35,7 @@ func TestLater(t *testing.T) {
 		"another text": {[]*Event{opened, later("a"), answer, begins("z"), answer, end(StatusAnswered)}, "a", "a", ""},
 		"another model": {[]*Event{opened, later("a"), answer, end(StatusReviewed),
 			NewEvent(TypeMessage, 1, Message{Key: "a", Model: "m"})}, "a", "a", ""},
+		"asked at the end":         {[]*Event{opened, answer, end(StatusReviewed), later("a")}, "a", "a", ""},
 		"stopped":                  {[]*Event{opened, later("a"), later("b"), end(StatusStopped)}, "", "", "a b"},
 		"crashed":                  {[]*Event{opened, later("a"), end(StatusCrashed)}, "", "", "a"},
 		"asked again after a stop": {[]*Event{opened, later("a"), end(StatusStopped), begins("z")}, "", "", ""},
@@ -46,6 +47,9 @@ func TestLater(t *testing.T) {
 			if err := s.Apply(one); err != nil {
 				t.Fatal(name, err)
 			}
+		}
+		if over := s.Phase.Over() || s.Phase == PhasePlanned; over != s.Over() {
+			t.Errorf("%s: phase %q", name, s.Phase)
 		}
 		due := ""
 		if m := s.Due(); m != nil {

@@ -149,7 +149,7 @@ func (s *State) Take(e Event, payload any) {
 		s.requested = e.Seq
 	}
 	n, ok := payload.(*Note)
-	if e.Type != TypeEnded && e.Type != TypeResolved && s.Phase != PhaseQueued && (!ok || n.Kind != NoteSaid) {
+	if e.Type != TypeEnded && e.Type != TypeResolved && e.Type != TypeLater && s.Phase != PhaseQueued && (!ok || n.Kind != NoteSaid) {
 		s.Phase = PhaseRunning
 	}
 	switch p := payload.(type) {
