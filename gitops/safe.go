@@ -64,8 +64,9 @@ const workflowDir = ".github/workflows"
 
 // PushSafe pushes without ever losing work. A rejected push is rebased and retried. If
 // that conflicts, or a rule declines the push, the work goes to a new branch "<ref>-2"
-// (up to "-9"); if another branch is in the way of the name, to one without directories. If nothing can be pushed, it is returned as a patch. Workflow files that
-// the token may not change are moved to Split, and the rest is pushed.
+// (up to "-9"); if another branch is in the way of the name, to one without directories. If
+// nothing can be pushed, it is returned as a patch. Workflow files that the token may not change
+// are moved to Split, and the rest is pushed.
 //
 // It returns an error only for temporary failures ([ErrUnavailable], a full disk, an
 // ended context): the work is unchanged, and the caller can retry.

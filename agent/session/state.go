@@ -149,7 +149,8 @@ func (s *State) Take(e Event, payload any) {
 		s.requested = e.Seq
 	}
 	n, ok := payload.(*Note)
-	if e.Type != TypeEnded && e.Type != TypeResolved && e.Type != TypeLater && s.Phase != PhaseQueued && (!ok || n.Kind != NoteSaid) {
+	works := e.Type != TypeEnded && e.Type != TypeResolved && e.Type != TypeLater && (!ok || n.Kind != NoteSaid)
+	if works && s.Phase != PhaseQueued {
 		s.Phase = PhaseRunning
 	}
 	switch p := payload.(type) {

@@ -126,10 +126,11 @@ func kindOf(word string) kind {
 }
 
 var (
+	// fraction matches the sum of a runner of a project's own: passed of all tests.
+	fraction = pattern.Lazy(`^\s*(\d+)/(\d+) (?:tests? )?pass(?:ed|ing)\.?$`)
+
 	// goPackage matches a tested Go package, and task a Gradle task that runs tests. A task
 	// that is up to date passed with the same files.
-	// fraction matches the sum of a runner of a project's own: passed of all tests.
-	fraction  = pattern.Lazy(`^\s*(\d+)/(\d+) (?:tests? )?pass(?:ed|ing)\.?$`)
 	goPackage = pattern.Lazy(`^ok\s+\S+\s+(?:\(cached\)|[\d.]+s)(?:\s+coverage: (?:\[no statements\]|[^\[]*))?$`)
 	task      = pattern.Lazy(`^> Task (?::[\w.-]+)*:(?:test|[a-z]\w*Test|test\w*Test)(?: UP-TO-DATE| FROM-CACHE)?$`)
 	otherTask = pattern.Lazy(`:(?:compile|process|generate|package|assemble|merge)\w*(?: |$)`)

@@ -194,9 +194,12 @@ func certainty(command string, known []string) (how sureness, program string) {
 		}
 		plain := strings.Join(words, " ")
 		is, by := runs(words)
-		if i := slices.IndexFunc(known, func(k string) bool { return plain == k || strings.HasPrefix(plain, k+" ") }); i >= 0 { //control:known-tests
+		i := slices.IndexFunc(known, func(k string) bool { return plain == k || strings.HasPrefix(plain, k+" ") })
+		if i >= 0 { //control:known-tests
 			own := strings.Fields(known[i])
-			if alone, _ := runs(own); alone == surely && is == surely || alone != surely && !asksOnly(words[len(own):]) { //control:known-with-a-question
+			alone, _ := runs(own)
+			more := asksOnly(words[len(own):])
+			if alone == surely && is == surely || alone != surely && !more { //control:known-with-a-question
 				return surely, by
 			}
 		}
