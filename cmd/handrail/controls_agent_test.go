@@ -263,6 +263,7 @@ var controlsOfAgent = []control{
 	{"sigpipe-is-no-failure", "value !t.Passed()", "./agent", "TestTestsThatPass"},
 	{"tests-are-old", "drop", "./agent", "TestTestsThatPass"},
 	{"known-tests", "false", "./agent/testrun", "TestIs"},
+	{"rules-have-exceptions", "value len(s.applies) > 0 && inside(file) && in(s.applies)", "./agent/project", "TestFrontMatter"},
 	{"known-with-a-question", "true", "./agent/testrun", "TestKnownWithAQuestion"},
 	{"part-that-passed", "false", "./agent/testrun", "TestOutputs"},
 	{"tests-run-nothing", "false", "./agent/testrun", "TestIs"},
