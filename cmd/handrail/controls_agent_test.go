@@ -264,6 +264,8 @@ var controlsOfAgent = []control{
 	{"tests-are-old", "drop", "./agent", "TestTestsThatPass"},
 	{"known-tests", "false", "./agent/testrun", "TestIs"},
 	{"rules-have-exceptions", "value len(s.applies) > 0 && inside(file) && in(s.applies)", "./agent/project", "TestFrontMatter"},
+	{"silence-is-waiting", "value cmp.Or(m.since, now)", "./cmd/action", "TestModelIsSilent"},
+	{"patch-has-its-reason", "false", "./agent/work", "TestPatchHasItsReason"},
 	{"known-with-a-question", "true", "./agent/testrun", "TestKnownWithAQuestion"},
 	{"part-that-passed", "false", "./agent/testrun", "TestOutputs"},
 	{"tests-run-nothing", "false", "./agent/testrun", "TestIs"},
