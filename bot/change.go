@@ -33,6 +33,8 @@ type change struct {
 	after   []ghapp.Write    // comments that continue the reply
 	signs   []string         // reactions to the text in asked
 	asked   userMessage      // the text that is answered
+	tasks   int              // tasks of the text so far
+	moded   bool             // one of them names its mode
 
 	book *command.Book // the repository's own commands; nil until they are needed
 }

@@ -53,6 +53,9 @@ func (r *request) goOn(v *session.State) (with policy.Choice, ok bool) {
 	if r.cmd.Mode == "" && command.IsFix(r.cmd.Text) { //control:fix-has-its-mode
 		r.cmd.Mode = cmp.Or(cfg.Mode, "code")
 	}
+	if r.cmd.Mode == "" && r.c.tasks > 0 && r.c.moded { //control:mode-of-one-request
+		r.cmd.Mode = cmp.Or(cfg.Mode, "code")
+	}
 	plan := v.Plan()
 	part := !v.TakesNewRequest() && (r.cmd.Mode == "" || r.cmd.Mode == v.ModeName())
 	if part || r.cmd.Mode == "" && plan != nil && plan.Approval.IsPending() {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"time"
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/approval"
@@ -185,7 +186,15 @@ func (w *worker) step(ctx context.Context, l *live.Session) (again bool, err err
 		if err := w.passOn(ctx, l); err != nil {
 			return false, err
 		}
-		return false, w.conclude(ctx, l)
+		if l.State.Due() != nil { // begun also if the server ends behind the conclusion
+			if err := l.Wake(ctx, time.Time{}); err != nil {
+				return false, err
+			}
+		}
+		if err := w.conclude(ctx, l); err != nil {
+			return false, err
+		}
+		return w.beginLater(ctx, l)
 	}
 	if err := asks.Show(ctx, l.State); err != nil {
 		return false, err

@@ -21,7 +21,8 @@ import (
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
-// task opens the thread's session, or continues it.
+// task opens the thread's session, or continues it. A further task of the same text may have to
+// wait for the end of the one before, see [request.follow].
 func task(ctx context.Context, r *request) error {
 	if r.own == "" {
 		if asked, err := r.askBack(ctx); asked || err != nil {
@@ -34,6 +35,8 @@ func task(ctx context.Context, r *request) error {
 		}
 		return err
 	}
+	defer func() { r.c.tasks++ }()
+	r.c.moded = r.c.moded || r.cmd.Mode != ""
 	if r.sess == nil {
 		return r.open(ctx, nil)
 	}
@@ -55,6 +58,10 @@ func task(ctx context.Context, r *request) error {
 		return err
 	}
 	if over == nil && r.w.at.Outdated(v, r.cmd.Mode) { //control:review-of-the-new-head
+		if r.c.tasks > 0 {
+			r.reply(render.AskedAlone(r.cmd.Mode))
+			return nil
+		}
 		r.model = v.ModelName()
 		return r.open(ctx, nil)
 	}
@@ -123,7 +130,8 @@ func (r *request) cleanText(what, text, page string) string {
 
 // follow adds a text to the session. It answers open questions, and withdraws open
 // requests for approval. A request in another mode, without words, or of "fix" alone answers
-// nothing: it withdraws both.
+// nothing: it withdraws both. A further task of the same text in another mode waits until the
+// one before has ended: a session has one mode at a time.
 func (r *request) follow(ctx context.Context) error {
 	s := r.msg
 	v, err := r.viewWith(ctx)
@@ -152,13 +160,22 @@ func (r *request) follow(ctx context.Context) error {
 		return err
 	}
 	rules := r.w.live.InForce(live.DataOf(r.sess))
-	brief, err := r.w.live.Brief(ctx, &r.w.at, r.sess, cmp.Or(m.Mode, v.ModeName()), rules)
-	if err != nil {
-		return err
+	waits := r.c.tasks > 0 && (m.Mode != "" || len(v.Later) > 0) //control:one-mode-at-a-time
+	if !waits {                                                  // it gets its brief when it begins
+		brief, err := r.w.live.Brief(ctx, &r.w.at, r.sess, cmp.Or(m.Mode, v.ModeName()), rules)
+		if err != nil {
+			return err
+		}
+		m.Context = append(brief, m.Context...)
 	}
-	m.Context = append(brief, m.Context...)
 	images, words := r.pictures(ctx, with.Model, false)
 	m.Text, m.Images = m.Text+words, images
+	if waits {
+		m.Mode, m.Model = cmp.Or(m.Mode, v.ModeName()), with.Model
+		r.c.append(session.NewEvent(session.TypeLater, v.Turns, session.Later{Message: m, ByID: s.author.ID}))
+		r.react("eyes")
+		return nil
+	}
 	r.goOnWith(v, with.Model)
 	answered := false
 	r.c.append(approval.DropPlan(v, m, s.author.ID)...) //control:plan-replaced
@@ -180,6 +197,62 @@ func (r *request) follow(ctx context.Context) error {
 	r.c.append(session.NewEvent(session.TypeMessage, v.Turns, m))
 	r.react("eyes")
 	return nil
+}
+
+// beginLater begins the request that waited for the end of the present one, and reports whether
+// there is one. If its author has lost the right to it, it ends at once.
+func (w *worker) beginLater(ctx context.Context, l *live.Session) (begun bool, err error) {
+	next := l.State.Due()
+	if next == nil {
+		return false, nil
+	}
+	m := next.Message
+	if err := w.at.Renew(ctx, w.cfg.GitHub, l.Data.Installation); err != nil { // the request before may have pushed
+		return false, err
+	}
+	if m.Context, err = w.withBrief(ctx, l, m); err != nil {
+		return false, err
+	}
+	var events []*session.Event
+	if m.Model != l.State.ModelName() {
+		change := session.Message{Key: m.Key, Author: m.Author, Model: m.Model}
+		events = append(events, session.NewEvent(session.TypeMessage, l.State.Turns, change))
+	}
+	m.Model = ""
+	events = append(events, session.NewEvent(session.TypeMessage, l.State.Turns, m))
+	why, err := w.mayNot(ctx, next, l.Row)
+	if err != nil {
+		return false, err
+	}
+	if why != "" { //control:right-when-it-begins
+		events = append(events, l.State.Stop(m, render.NotStarted(why))...)
+	}
+	return true, l.Append(ctx, events...)
+}
+
+// withBrief returns the context of a request that begins now.
+func (w *worker) withBrief(ctx context.Context, l *live.Session, m session.Message) ([]session.Item, error) {
+	brief, err := w.live.Brief(ctx, &w.at, l.Row, m.Mode, w.live.InForce(l.Data))
+	return append(brief, m.Context...), err
+}
+
+// mayNot returns the reason why the author of a request that waited may not make it now, or "".
+func (w *worker) mayNot(ctx context.Context, next *session.Later, row *store.Session) (string, error) {
+	task, err := rowOf(w.rows, command.Command{Name: command.Task})
+	if err != nil {
+		return "", err
+	}
+	actor, err := w.at.Client.Actor(ctx, next.Message.Author)
+	if err != nil {
+		return "", err
+	}
+	if actor.ID != next.ByID {
+		return render.UnknownAuthor, nil
+	}
+	if may, why := w.mayAsk(actor, task.needs(command.Command{Mode: next.Message.Mode}), row); may != policy.Allow {
+		return why + ".", nil
+	}
+	return "", nil
 }
 
 // answerTo returns the answer to a question in a command with these words. There is none

@@ -24,6 +24,8 @@ var (
 	ErrClosed = errors.New("branch is not to be pushed to")
 	// errProtected: a rule or hook of the remote declined the push.
 	errProtected = errors.New("push declined by a rule of the repository")
+	// errInTheWay: another branch has the name of a directory of this one, or the other way round.
+	errInTheWay = errors.New("git keeps no branch below another one")
 	// ErrAuth: the remote did not accept the credentials.
 	ErrAuth = wire.ErrAuth
 	// ErrUnavailable: the remote did not answer, or is temporarily unable to. A later attempt

@@ -91,6 +91,9 @@ func (m *Mirror) pushWith(ctx context.Context, p Push, a Access) (made bool, err
 	if exists && p.Commit == now.String() || !exists && p.Commit == "" {
 		return false, nil
 	}
+	if at := inTheWay(p.Ref, s.Adv.References); at != "" && !exists { //control:branch-in-the-way
+		return false, &RemoteError{Kind: errInTheWay, Reason: "the remote has the branch " + at}
+	}
 	err = m.pool.Use(ctx, func(o *objects.DB) error { return p.fastForward(ctx, o, now) })
 	if err != nil {
 		return false, err
@@ -102,6 +105,17 @@ func (m *Mirror) pushWith(ctx context.Context, p Push, a Access) (made bool, err
 	m.log.LogAttrs(ctx, slog.LevelInfo, "pushed", slog.String("ref", p.Ref),
 		slog.String("commit", p.Commit), slog.Int64("bytes", n), slog.Duration("took", time.Since(start)))
 	return !exists, m.recordPush(ctx, p)
+}
+
+// inTheWay returns the name of the branch beside which git keeps no branch ref: a name is a file or
+// a directory. It returns "" if there is none.
+func inTheWay(ref string, refs map[string]plumbing.Hash) string {
+	for at := range refs {
+		if strings.HasPrefix(ref, at+"/") || strings.HasPrefix(at, ref+"/") {
+			return strings.TrimPrefix(at, "refs/heads/")
+		}
+	}
+	return ""
 }
 
 // fastForward returns an error unless the push is allowed with the ref at now.

@@ -291,6 +291,37 @@ func checkRemote(t *testing.T, bare string, got Pushed, files map[string]string)
 	}
 }
 
+// TestBranchInTheWay: where another branch is in the way of a name, the work goes to one that git keeps,
+// and the cause is named.
+func TestBranchInTheWay(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		there []string // branches of the remote
+		ref   string
+	}{
+		"above":           {[]string{"agent"}, "refs/heads/agent-1-x"},
+		"above, and flat": {[]string{"agent", "agent-1-x"}, "refs/heads/agent-1-x-2"},
+		"below":           {[]string{"agent/1-x/sub"}, "refs/heads/agent-1-x"},
+		"beside":          {[]string{"agents", "agent/1", "agent/1-y"}, "refs/heads/agent/1-x"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m, head, _, work := seeded(t, map[string]string{"a": "1\n"})
+			for _, branch := range tt.there {
+				git(t, work, "push", "-q", "origin", "main:refs/heads/"+branch)
+			}
+			id := checkpointOn(t, m, head, "n", "n\n")
+			got, err := m.PushSafe(t.Context(), SafePush{Commit: id, Base: head, Ref: "refs/heads/agent/1-x"})
+			if err != nil || got.Ref != tt.ref {
+				t.Fatalf("got %+v, %v; want %s", got, err, tt.ref)
+			}
+			if named := len(got.Causes) > 0 && errors.Is(got.Causes[0], errInTheWay); named != (name != "beside") {
+				t.Errorf("causes: %v", got.Causes)
+			}
+		})
+	}
+}
+
 func TestPushSafeWithoutAServer(t *testing.T) {
 	t.Parallel()
 	r := newRemote(t)

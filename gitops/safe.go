@@ -64,8 +64,9 @@ const workflowDir = ".github/workflows"
 
 // PushSafe pushes without ever losing work. A rejected push is rebased and retried. If
 // that conflicts, or a rule declines the push, the work goes to a new branch "<ref>-2"
-// (up to "-9"). If nothing can be pushed, it is returned as a patch. Workflow files that
-// the token may not change are moved to Split, and the rest is pushed.
+// (up to "-9"); if another branch is in the way of the name, to one without directories. If
+// nothing can be pushed, it is returned as a patch. Workflow files that the token may not change
+// are moved to Split, and the rest is pushed.
 //
 // It returns an error only for temporary failures ([ErrUnavailable], a full disk, an
 // ended context): the work is unchanged, and the caller can retry.
@@ -279,16 +280,26 @@ func besideName(ref string, n int) string {
 	return fmt.Sprintf("%s-%d", ref, n)
 }
 
+// flatName returns the name of a branch without directories: refs/heads/a/b is refs/heads/a-b.
+func flatName(ref string) string {
+	name, _ := strings.CutPrefix(ref, "refs/heads/")
+	return "refs/heads/" + strings.ReplaceAll(name, "/", "-")
+}
+
 // fallback pushes to a branch beside the intended one.
 func (s *pushing) fallback(ctx context.Context) error {
 	last := s.out.Causes[len(s.out.Causes)-1]
 	if errors.Is(last, ErrAuth) || errors.Is(last, ErrNotFound) {
 		return last
 	}
+	ref, first := s.p.Ref, 2
+	if errors.Is(last, errInTheWay) { //control:flat-branch
+		ref, first = flatName(ref), 1
+	}
 	var err error
-	for n := 2; n <= 9; n++ { //control:fallback-branch
+	for n := first; n <= 9; n++ { //control:fallback-branch
 		s.out.How = howFallback
-		err = s.push(ctx, Push{Commit: s.p.Commit, Ref: besideName(s.p.Ref, n), Create: true})
+		err = s.push(ctx, Push{Commit: s.p.Commit, Ref: besideName(ref, n), Create: true})
 		if err == nil || s.done || !errors.Is(err, ErrRejected) {
 			return err
 		}

@@ -54,6 +54,7 @@ type scoped struct {
 	about      string // its description
 	always     bool
 	applies    ignore.Rules
+	except     ignore.Rules // files of them to which it does not apply
 }
 
 // Start returns the instructions that hold for every file. Files with equal contents are
@@ -166,12 +167,15 @@ func above(file string) (out []string) {
 
 func (s scoped) matches(file string) bool {
 	file = path.Clean(file)
-	return len(s.applies) > 0 && inside(file) && ignore.Match(file, false, func(dir string) ignore.Rules {
-		if dir == "." {
-			return s.applies
-		}
-		return nil
-	})
+	in := func(rules ignore.Rules) bool {
+		return ignore.Match(file, false, func(dir string) ignore.Rules {
+			if dir == "." {
+				return rules
+			}
+			return nil
+		})
+	}
+	return len(s.applies) > 0 && inside(file) && in(s.applies) && !in(s.except) //control:rules-have-exceptions
 }
 
 // text returns the text of a file of instructions, or "" if there is none.
@@ -231,8 +235,9 @@ func (r *Rules) scopes(ctx context.Context) ([]scoped, error) {
 // demand. Editors write patterns there that are not valid YAML.
 func parseScoped(name, text string) scoped {
 	s := scoped{name: name, text: text}
-	head, body, ok := strings.Cut(strings.TrimPrefix(text, "---"), "\n---")
-	if !ok || !strings.HasPrefix(text, "---\n") {
+	fence, rest, _ := strings.Cut(text, "\n")
+	head, body, ok := strings.Cut("\n"+rest, "\n---")
+	if !ok || strings.TrimRight(fence, " \t") != "---" {
 		return s
 	}
 	_, body, _ = strings.Cut(body, "\n")
@@ -253,15 +258,21 @@ func parseScoped(name, text string) scoped {
 	unquote := func(v string) string { return strings.Trim(strings.TrimSpace(v), `"'`) }
 	s.about = unquote(strings.Join(values["description"], " "))
 	s.always = unquote(strings.Join(values["alwaysApply"], "")) == "true"
-	var lines []string
+	var lines, except []string
+	every := false
 	for _, v := range append(values["applyTo"], values["globs"]...) {
 		for _, p := range splitPatterns(v) {
 			p = strings.TrimPrefix(unquote(p), "./")
-			s.always = s.always || p == "**" || p == "**/*" || p == "*"
+			every = every || p == "**" || p == "**/*" || p == "*"
+			if not, negated := strings.CutPrefix(p, "!"); negated {
+				except = append(except, braces(strings.TrimPrefix(not, "./"))...)
+				continue
+			}
 			lines = append(lines, braces(p)...)
 		}
 	}
-	s.applies = ignore.Parse(strings.Join(lines, "\n"))
+	s.always = s.always || every && len(except) == 0
+	s.applies, s.except = ignore.Parse(strings.Join(lines, "\n")), ignore.Parse(strings.Join(except, "\n"))
 	return s
 }
 

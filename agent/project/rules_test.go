@@ -98,6 +98,12 @@ func TestFrontMatter(t *testing.T) {
 		"open braces":         {"---\nglobs: a}b{c, *.go\n---\nRule.\n", []string{"a}b{c"}, []string{"a.go.x"}, false},
 		"UTF-16":              {"\xff\xfe" + wide("---\nglobs: *.go\n---\nRule.\n"), []string{"a.go"}, nil, false},
 		"Latin-1":             {"---\nglobs: stra\xdfe/**\n---\nRule.\n", []string{"straße/a"}, []string{"strae/a"}, false},
+		"a colon in a text":   {"---\ndescription: Style: for Go\nglobs: *.go\n---\nRule.\n", []string{"a.go"}, []string{"a.py"}, false},
+		"spaces at the fence": {"--- \nglobs: *.go\n---  \nRule.\n", []string{"a.go"}, []string{"a.py"}, false},
+		"from the root":       {"---\nglobs: /src/**\n---\nRule.\n", []string{"src/a.c"}, []string{"lib/src/a.c"}, false},
+		"with exceptions":     {"---\nglobs: src/**, !src/gen/**\n---\nRule.\n", []string{"src/a.c"}, []string{"src/gen/a.c", "a.c"}, false},
+		"all with exceptions": {"---\napplyTo: '**, !docs/**'\n---\nRule.\n", []string{"src/a.c"}, []string{"docs/a.md"}, false},
+		"a tab":               {"---\nglobs:\t*.go\n---\nRule.\n", []string{"a.go"}, []string{"a.py"}, false},
 		"empty":               {"---\n---\nRule.\n", nil, []string{"a.go"}, false},
 	} {
 		r := &Rules{Files: open(t, map[string]string{".cursor/rules/x.mdc": tt.text})}
@@ -145,6 +151,28 @@ func TestIncludedOnce(t *testing.T) {
 	for _, want := range []string{"ROOT", " CLAUDE ", "STYLE", "WEB", "PLACE"} {
 		if n := strings.Count(got, want); n != 1 {
 			t.Errorf("%s stands %d times in\n%s", want, n, got)
+		}
+	}
+}
+
+// An include is a name of a file in running text: code, accounts and packages are none. A link from
+// one name of instructions to the other shows them once.
+func TestNoIncludes(t *testing.T) {
+	files := open(t, map[string]string{
+		"AGENTS.md": "ROOT. Ask @kim or kim@docs/a.md, see @docs/real.md.\n```\n@docs/code.md\n```\nand `@docs/inline.md`, @types/node, @docs/, @~/home.md",
+		"docs/a.md": "MAIL", "docs/real.md": "REAL", "docs/code.md": "FENCED", "docs/inline.md": "INLINE", "kim": "ACCOUNT", "home.md": "HOME",
+		"CLAUDE.md": "AGENTS.md",
+	})
+	got, err := start(t, files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Count(got, "ROOT") != 1 || strings.Count(got, "REAL") != 1 {
+		t.Errorf("not once:\n%s", got)
+	}
+	for _, not := range []string{"MAIL", "FENCED", "INLINE", "HOME", "ACCOUNT"} {
+		if strings.Contains(got, not) {
+			t.Errorf("%s is in\n%s", not, got)
 		}
 	}
 }

@@ -108,6 +108,7 @@ type Type string
 const (
 	TypeOpened     Type = "opened"     // Opened: the session began
 	TypeMessage    Type = "message"    // Message: a message from the user, or from the bot on their behalf
+	TypeLater      Type = "later"      // Later: a request that begins when the one before it has ended
 	TypeAnswer     Type = "answer"     // Answer: one complete answer of the model
 	TypeDecision   Type = "decision"   // Decision: the gate's verdict on one call
 	TypeAsked      Type = "asked"      // Asked: an approval or an answer was requested from the user

@@ -33,6 +33,8 @@ type State struct {
 	Took        time.Duration // time from the beginning of the request to the end of its last run
 	Began       Beginning     // of the present request
 	Place       Place         // of the last request or checkpoint request
+	Later       []*Later      // requests that begin one after the other when this one has ended, see [State.Due]
+	Unbegun     []*Later      // those of them that the last end gave up
 
 	requested, answered int64 // Seq of the newest request and of the model's newest answer
 	began               time.Time
@@ -116,6 +118,7 @@ func Payload(e Event) (any, error) {
 var payloads = map[Type]func(Event) (any, error){
 	TypeOpened:     pointer[Opened],
 	TypeMessage:    pointer[Message],
+	TypeLater:      pointer[Later],
 	TypeAnswer:     pointer[Answer],
 	TypeDecision:   pointer[Decision],
 	TypeAsked:      pointer[Asked],
@@ -146,7 +149,8 @@ func (s *State) Take(e Event, payload any) {
 		s.requested = e.Seq
 	}
 	n, ok := payload.(*Note)
-	if e.Type != TypeEnded && e.Type != TypeResolved && s.Phase != PhaseQueued && (!ok || n.Kind != NoteSaid) {
+	works := e.Type != TypeEnded && e.Type != TypeResolved && e.Type != TypeLater && (!ok || n.Kind != NoteSaid)
+	if works && s.Phase != PhaseQueued {
 		s.Phase = PhaseRunning
 	}
 	switch p := payload.(type) {
@@ -157,6 +161,8 @@ func (s *State) Take(e Event, payload any) {
 	case *Message:
 		s.beginRequest(e, p)
 		s.message(p)
+	case *Later:
+		s.Later = append(s.Later, p)
 	case *Answer:
 		s.Turns, s.answered = e.Turn, p.seen(e) //control:words-during-an-answer
 		s.Tokens += p.PromptTokens + p.AnswerTokens
@@ -220,6 +226,7 @@ func (s *State) end(p *Ended) {
 	s.Outcome, s.Phase = &p.Outcome, p.Outcome.Status.phase()
 	if s.Over() {
 		s.Rest, s.Ends = nil, append(s.Ends, p.Outcome)
+		s.drop()
 	}
 }
 
@@ -264,6 +271,9 @@ func (s *State) message(p *Message) {
 		s.Tests = Tested{}
 	}
 	s.applyMessage(p)
+	if isRequest(p) {
+		s.begun(p)
+	}
 	if p.Place != (Place{}) {
 		s.Place = p.Place
 	}

@@ -98,6 +98,9 @@ func (t *tally) read(line string) {
 			t.add(line, s)
 		}
 	}
+	if of := fraction().FindStringSubmatch(line); of != nil && of[1] != of[2] { //control:part-that-passed
+		t.bad = true
+	}
 	switch {
 	case fileTest().MatchString(line):
 		t.files++

@@ -126,6 +126,9 @@ func kindOf(word string) kind {
 }
 
 var (
+	// fraction matches the sum of a runner of a project's own: passed of all tests.
+	fraction = pattern.Lazy(`^\s*(\d+)/(\d+) (?:tests? )?pass(?:ed|ing)\.?$`)
+
 	// goPackage matches a tested Go package, and task a Gradle task that runs tests. A task
 	// that is up to date passed with the same files.
 	goPackage = pattern.Lazy(`^ok\s+\S+\s+(?:\(cached\)|[\d.]+s)(?:\s+coverage: (?:\[no statements\]|[^\[]*))?$`)
@@ -163,7 +166,9 @@ var (
 			`specified|configured|written|yet\b|the given)`,
 		`(?i)\bno suitable tests defined\b`,
 		`^No tasks were executed as part of this run`,
-		`^\s*NX +No tasks were run`,
+		`^\s*NX +(?:.* )?No tasks were run`,
+		`^None of the selected packages has a "`,
+		`^lerna success run No projects with script `,
 		`^\s*Tasks: +0 successful, 0 total`,
 		`^0 of 0 test suites `,
 		`^Running 0 test cases\.`,

@@ -24,7 +24,7 @@ var (
 		"go", "npm", "yarn", "pnpm", "bun", "deno", "node", "cargo", "make", "gmake", "ninja", "just", "task",
 		"rake", "mvn", "mvnw", "gradle", "gradlew", "sbt", "ant", "mix", "dotnet", "swift", "composer", "bazel",
 		"meson", "stack", "cabal", "lein", "zig", "dart", "flutter", "rails", "artisan", "manage.py", "setup.py",
-		"hatch", "turbo", "nx",
+		"hatch", "turbo", "nx", "lerna",
 	}
 	launchers = [...]string{
 		"sh", "bash", "dash", "python", "python2", "python3", "php", "ruby", "perl", "npx", "bunx", "bundle",
@@ -54,12 +54,16 @@ var (
 		"install", "i", "ci", "add", "get", "remove", "uninstall", "upgrade", "update", "download", "info", "show",
 		"view", "search", "list", "init", "help", "--version", "-version", "-V", "--help", "-h", "--collect-only",
 		"--co", "--dry-run", "--just-print", "--list", "-list", "--listTests", "--list-tests", "--no-run",
-		"--notest", "--show-only", "-DskipTests", "-Dmaven.test.skip=true", "--fixtures", "--markers",
+		"--notest", "--show-only", "-DskipTests", "-Dmaven.test.skip=true", "--fixtures", "--markers", "--setup-plan",
+		"--setup-only", "--showConfig", "--list-suites", "--list-groups",
 	}
 	// keywords of a shell precede a command.
 	keywords = [...]string{"!", "if", "then", "else", "elif", "while", "until", "do"}
 	// silent are such words for a single program.
-	silent = map[string]string{"make": "-n", "gmake": "-n", "ctest": "-N", "go": "-c", "tox": "-l", "nox": "-l"}
+	silent = map[string]string{
+		"make": "-n", "gmake": "-n", "ctest": "-N", "go": "-c", "tox": "-l", "nox": "-l", "gradle": "-m", "gradlew": "-m",
+		"bats": "--count", "dotnet": "-t",
+	}
 )
 
 // summing are programs that always sum up their tests. wrappers run commands of the project,
@@ -72,7 +76,7 @@ var (
 	}
 	wrappers = [...]string{
 		"npm", "yarn", "pnpm", "bun", "make", "gmake", "just", "task", "rake", "composer", "tox", "nox", "ant",
-		"hatch", "turbo", "nx",
+		"hatch", "turbo", "nx", "lerna",
 	}
 )
 
@@ -189,21 +193,32 @@ func certainty(command string, known []string) (how sureness, program string) {
 			continue
 		}
 		plain := strings.Join(words, " ")
-		if slices.ContainsFunc(known, func(k string) bool { return plain == k || strings.HasPrefix(plain, k+" ") }) { //control:known-tests
-			_, program = runs(words)
-			return surely, program
+		is, by := runs(words)
+		i := slices.IndexFunc(known, func(k string) bool { return plain == k || strings.HasPrefix(plain, k+" ") })
+		if i >= 0 { //control:known-tests
+			own := strings.Fields(known[i])
+			alone, _ := runs(own)
+			more := asksOnly(words[len(own):])
+			if alone == surely && is == surely || alone != surely && !more { //control:known-with-a-question
+				return surely, by
+			}
 		}
-		if is, by := runs(words); is > how {
+		if is > how {
 			how, program = is, by
 		}
 	}
 	return how, program
 }
 
+// asksOnly reports whether a word of a command means that no test runs.
+func asksOnly(words []string) bool {
+	return slices.ContainsFunc(words, func(w string) bool { return slices.Contains(others[:], w) })
+}
+
 // runs reports whether a command, given by its words, runs tests, and returns the program
 // that runs them.
 func runs(words []string) (sureness, string) {
-	if slices.ContainsFunc(words, func(w string) bool { return slices.Contains(others[:], w) }) { //control:tests-run-nothing
+	if asksOnly(words) { //control:tests-run-nothing
 		return never, ""
 	}
 	for i, w := range words {

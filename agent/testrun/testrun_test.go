@@ -107,3 +107,19 @@ func runBash(t *testing.T, line string) (res workspace.CommandResult) {
 	}
 	return res
 }
+
+// A command of the project's own with a word that only lists, counts or builds its tests is no run.
+func TestKnownWithAQuestion(t *testing.T) {
+	known := []string{"pytest", "go test ./...", "cargo test", "npx jest", "make check", "./ci"}
+	for line, is := range map[string]bool{
+		"pytest": true, "pytest -q tests": true, "pytest --collect-only -q": false, "go test ./... -list .": false,
+		"go test ./... -run TestA": true, "cargo test --no-run": false, "cargo test -- --list": false,
+		"npx jest --listTests": false, "npx jest --showConfig": false, "pytest --setup-plan": false, "make check": true,
+		"make check -n": false, "bats --count t": false, "./ci --list": false, "./ci fast": true, "gradle test -m": false, "dotnet test -t": false,
+	} {
+		run := Find(line, workspace.CommandResult{Output: "3 tests\n"}, known)
+		if (run != nil) != is {
+			t.Errorf("%s: %+v", line, run)
+		}
+	}
+}

@@ -90,6 +90,10 @@ func pushReport(done gitops.Pushed, branch string) *session.Sent {
 			out.Said = append(out.Said, said)
 		}
 	}
+	n, told := len(done.Causes), len(out.Said)+len(out.Conflicts) > 0
+	if done.How == gitops.HowPatch && n > 0 && !told { //control:patch-has-its-reason
+		out.Said = []string{done.Causes[n-1].Error()}
+	}
 	return out
 }
 

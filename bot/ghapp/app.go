@@ -145,7 +145,7 @@ func setDefaults(cfg *Config) {
 // wire returns the transport of every request to the API. A request goes to the API's host
 // only, before source adds a token; nil adds none. An answer that is none does not pass.
 func (a *App) wire(source tokenSource) http.RoundTripper {
-	var next http.RoundTripper = answer.Judge{Next: a.cfg.Transport, Base: a.api.Path}
+	var next http.RoundTripper = answer.Judge{Next: a.cfg.Transport, Base: a.api.Path, Now: a.cfg.Clock}
 	if source != nil {
 		next = authorize{source, a.api.Path, next}
 	}

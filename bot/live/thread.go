@@ -59,6 +59,12 @@ func (t *Thread) Connect(ctx context.Context, app *ghapp.App, installation int64
 	return nil
 }
 
+// Renew reads the repository and the thread again.
+func (t *Thread) Renew(ctx context.Context, app *ghapp.App, installation int64) error {
+	t.connected = false
+	return t.Connect(ctx, app, installation)
+}
+
 // Elsewhere returns the session's own thread if this one is the pull request of an
 // approval request. There is no work in such a thread.
 func (t *Thread) Elsewhere(ctx context.Context) (thread.Ref, bool, error) {

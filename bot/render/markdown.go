@@ -84,11 +84,37 @@ func Progress(s *session.State, l Links) untrusted.Post {
 	if l.Note != "" {
 		b.WriteString(l.Note + "\n\n")
 	}
+	further(&b, s)
 	if s.Began.At == 0 || !always(s.Phase) {
 		b.WriteString(how + "\n")
 	}
 	text := limit(strings.TrimRight(b.String(), "\n")+"\n", maxBody)
 	return untrusted.Post{Text: text, Folds: timeline(s.Timeline[s.Began.Moments:], maxBody-len(text)-1500)}
+}
+
+// further lists the requests behind the present one, and those that its end gave up.
+func further(b *strings.Builder, s *session.State) {
+	said, list := "After this", s.Later
+	if len(s.Unbegun) > 0 {
+		said, list = "Not begun; ask again if you still want it", s.Unbegun
+	}
+	if len(list) == 0 || s.Due() != nil { // the next one begins at once
+		return
+	}
+	b.WriteString(said + ":\n\n")
+	for _, l := range list {
+		fmt.Fprintf(b, "- %s\n", code(asked(l.Message)))
+	}
+	b.WriteString("\n")
+}
+
+// asked returns a request as its author could write it.
+func asked(m session.Message) string {
+	text := session.Command(m.Text)
+	if !strings.EqualFold(text, m.Mode) {
+		text = m.Mode + " " + text
+	}
+	return "/agent " + line(text, 100)
 }
 
 // sawPictures reports whether a tool returned a picture, such as one of a page.

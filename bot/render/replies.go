@@ -122,6 +122,11 @@ func AskInstead(allowed bool) string {
 // CouldNotStart reports the error that kept a task from starting.
 func CouldNotStart(err error) string { return sentence("I could not start: " + clean(err.Error())) }
 
+// AskedAlone says that a further request of a text needs a comment of its own.
+func AskedAlone(mode string) string {
+	return fmt.Sprintf("Not begun: `/agent %s`. There are newer commits, so it needs a fresh start: please ask for it in a comment of its own.", mode)
+}
+
 // AsksOnly replies to a command on a pull request that only asks for approval in the
 // session of another thread.
 func AsksOnly(thread int) string {

@@ -32,7 +32,8 @@ type ModelWait struct {
 	GiveUp context.CancelCauseFunc // receives a [NoModel]
 
 	mu    sync.Mutex
-	since time.Time // of the first failure after the last answer
+	since time.Time // of the request that failed first after the last answer
+	last  time.Time // of the last event: the next request to the model follows it
 }
 
 // Failed notes that a session could not reach the model.
@@ -40,17 +41,17 @@ func (m *ModelWait) Failed(why error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	now := time.Now()
-	m.since = cmp.Or(m.since, now)
+	m.since = cmp.Or(m.since, m.last, now)           //control:silence-is-waiting
 	if waited := now.Sub(m.since); waited >= m.For { //control:jobs-do-not-wait
 		m.GiveUp(&NoModel{For: waited, Why: why})
 	}
 }
 
-// Event notes that the model answered, if e says so.
+// Event notes an event of a session.
 func (m *ModelWait) Event(e session.Event) {
-	if e.Type == session.TypeAnswer {
-		m.mu.Lock()
-		defer m.mu.Unlock()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.last = time.Now(); e.Type == session.TypeAnswer {
 		m.since = time.Time{}
 	}
 }

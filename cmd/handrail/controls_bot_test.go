@@ -159,6 +159,8 @@ var controlsOfBot = []control{
 	{"set-back-clock", "false", "./bot/sweep", "TestClockSetBack"},
 	{"own-stop-needs-no-lookup", "false", "./policy ./bot", "TestMayAskEdges|TestStopWithoutLookup"},
 	{"given-up-is-told", "false", "./bot", "TestGivenUpIsTold"},
+	{"pages-come-to-an-end", "false", "./bot/ghapp/answer", "TestPagesEnd"},
+	{"limits-end", "false", "./bot/ghapp/answer", "TestLimitsEnd"},
 	{"no-answer-is-an-outage", "value resp, nil", "./bot/ghapp/answer", "TestJudge"},
 	{"refusal-of-github", "false", "./bot/ghapp/answer", "TestJudge"},
 	{"nothing-is-not-kept", "value len(body) > cacheBody", "./bot/ghapp", "TestNothingIsKept"},

@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 
 	"github.com/alecthomas/kong"
 
@@ -102,7 +101,7 @@ func main() { os.Exit(mainExit(os.Args[1:])) }
 
 // mainExit runs one command line and returns the exit code.
 func mainExit(args []string) int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(context.Background(), door.EndSignals()...)
 	defer stop()
 	context.AfterFunc(ctx, stop) // the first signal parks the work, the second one ends the process
 	return execute(ctx, args, &console{in: os.Stdin, out: os.Stdout, err: os.Stderr, version: config.ReadBuild().Version})

@@ -13,10 +13,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"os/signal"
 	"strings"
-	"syscall"
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/cmd/door"
@@ -87,7 +85,7 @@ func Run(ctx context.Context, cfg Config) (err error) {
 
 // guarded returns a context that Ctrl-C ends. A second Ctrl-C ends the process.
 func guarded(ctx context.Context) (context.Context, func()) {
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(ctx, door.EndSignals()...)
 	context.AfterFunc(ctx, stop)
 	return ctx, stop
 }

@@ -313,8 +313,8 @@ func (c *Conflict) Error() string { return strings.Join(c.Said, "; ") }
 // Apply applies a patch to the files, or reverts it if back. If the files have other
 // changes in the same places, nothing changes and the error is a [Conflict].
 //
-// Git compares a file as its filters would commit it. A patch may have a file that no filter
-// ran on, so one that does not fit is tried without them.
+// Git compares a file as its filters would commit it. A patch may have files that no filter
+// ran on, so one that does not fit is tried without them, as a whole and then file by file.
 func (t Tree) Apply(ctx context.Context, patch string, back bool) error {
 	args := []string{"apply", "--whitespace=nowarn"}
 	if back {
@@ -323,8 +323,11 @@ func (t Tree) Apply(ctx context.Context, patch string, back bool) error {
 	_, err := t.git(ctx, strings.NewReader(patch), args...)
 	if err != nil && ctx.Err() == nil {
 		if off := t.withoutFilters(ctx); len(off) > 0 { //control:unfiltered-is-taken-back
-			if _, again := t.git(ctx, strings.NewReader(patch), append(off, args...)...); again == nil {
+			if _, again := t.git(ctx, strings.NewReader(patch), append(slices.Clone(off), args...)...); again == nil {
 				return nil
+			}
+			if done, again := t.applyFiles(ctx, patch, args, off); done {
+				return again
 			}
 		}
 	}
@@ -340,6 +343,43 @@ func (t Tree) Apply(ctx context.Context, patch string, back bool) error {
 	missing := func(said string) bool { return strings.HasSuffix(said, ": No such file or directory") }
 	c.Sparse = slices.ContainsFunc(c.Said, missing) && t.isSet(ctx, "core.sparseCheckout")
 	return c
+}
+
+// applyFiles applies a patch of which some files fit with filters and the others without; off are the
+// arguments that turn filters off. It reports false, and changes nothing, if a file fits in neither way.
+func (t Tree) applyFiles(ctx context.Context, patch string, args, off []string) (done bool, err error) {
+	ways := [2][]string{args, append(slices.Clone(off), args...)}
+	var parts [2]string
+	for _, file := range filesOf(patch) {
+		fits := slices.IndexFunc(ways[:], func(way []string) bool {
+			_, err := t.git(ctx, strings.NewReader(file), append(slices.Clone(way), "--check")...)
+			return err == nil
+		})
+		if fits < 0 {
+			return false, nil
+		}
+		parts[fits] += file
+	}
+	for i, part := range parts { //control:filters-file-by-file
+		if part != "" {
+			_, each := t.git(ctx, strings.NewReader(part), ways[i]...)
+			err = errors.Join(err, each)
+		}
+	}
+	return true, err
+}
+
+// filesOf splits a patch of git into those of its files.
+func filesOf(patch string) (out []string) {
+	const head = "diff --git "
+	for i, file := range strings.Split(patch, "\n"+head) {
+		if i > 0 {
+			out[i-1] += "\n"
+			file = head + file
+		}
+		out = append(out, file)
+	}
+	return out
 }
 
 // withoutFilters returns the arguments of git that turn off all filters of contents to

@@ -15,7 +15,8 @@ const maxWords = 200
 // places matches addresses, files of the server's machine, and keys.
 var places = pattern.Lazy(`[a-z][a-z0-9+.-]*://[^\s"']+|\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?|` +
 	`\[[0-9a-fA-F]*:[0-9a-fA-F:]+\](?::\d+)?|(?:^|[\s"'=(])/(?:[\w.@+-]+/)+[\w.@+-]*|` +
-	`\b(?:sk|pk|rk|gsk|hf|xai)[-_]\S+`)
+	`\b[A-Za-z]:\\[^\s"']+|\\\\[\w.-]+\\[^\s"']+|\blookup \S+|\b(?:localhost|(?:[\w-]+\.)+[a-z]{2,}):\d+|` +
+	`\b(?:sk|pk|rk|gsk|hf|xai)[-_]\S+|\b(?:AIza|AKIA)\w+|\beyJ[\w-]+(?:\.[\w-]+)+|\b[Bb]earer +\S+`)
 
 // Quote adds a server's own words to the public sentence of its failure, in one line and
 // without addresses, paths and keys. Sentences that already tell the reason and the remedy stay

@@ -17,9 +17,16 @@ func TestQuote(t *testing.T) {
 		"<html><body>502</body></html>": "",
 		"dial tcp 10.1.2.3:11434: refused.\n\nsee\thttp://h/x": `; it says: "dial tcp …: refused. see …"`,
 		"open /root/.ollama/models/blobs/sha256-1: \"x\"":      `; it says: "open …: 'x'"`,
-		"a\x1b[31mb\u202ec":            `; it says: "a [31mbc"`,
-		"bad key sk-abc…, really":      `; it says: "bad key … really"`,
-		"connect to [::1]:8080 failed": `; it says: "connect to … failed"`,
+		"a\x1b[31mb\u202ec":                                              `; it says: "a [31mbc"`,
+		"bad key sk-abc…, really":                                        `; it says: "bad key … really"`,
+		"connect to [::1]:8080 failed":                                   `; it says: "connect to … failed"`,
+		`open C:\Users\kim\.ollama\models\x: denied`:                     `; it says: "open … denied"`,
+		`cannot read \\nas\models\a.gguf`:                                `; it says: "cannot read …"`,
+		"dial tcp: lookup gpu.corp.example on 10.0.0.2:53: no such host": `; it says: "dial tcp: … on …: no such host"`,
+		"upstream gpu-3.corp.example:8000 is not ready":                  `; it says: "upstream … is not ready"`,
+		"invalid token eyJhbGciOi.e30.abc_-1 of 3":                       `; it says: "invalid token … of 3"`,
+		"no such key: Bearer abc.def":                                    `; it says: "no such key: …"`,
+		"template:12: unexpected {{end}}":                                `; it says: "template:12: unexpected {{end}}"`,
 	} {
 		e := Quote(&llm.Error{Kind: llm.Invalid, Public: "the model server did not accept the request", Err: errors.New("x")}, words)
 		if got, ok := strings.CutPrefix(e.Public, "the model server did not accept the request"); !ok || got != want {

@@ -16,8 +16,11 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/google/go-github/v62/github"
 )
@@ -41,7 +44,8 @@ func (e *Error) Unwrap() error { return e.Err }
 // Judge is a transport that passes good answers only.
 type Judge struct {
 	Next http.RoundTripper
-	Base string // path of the API's base address; ends in a slash
+	Base string           // path of the API's base address; ends in a slash
+	Now  func() time.Time // nil means the clock of the machine
 }
 
 // maxJSON is the maximum size of an answer in bytes, apart from streams. GitHub's own
@@ -62,6 +66,7 @@ func (j Judge) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
+	j.boundLimit(resp.Header)
 	why, err := j.judge(r, resp)
 	if why == "" && err == nil {
 		return resp, nil
@@ -91,6 +96,8 @@ func (j Judge) judge(r *http.Request, resp *http.Response) (why string, err erro
 		return "", nil
 	case !known:
 		return "belongs to a request that has no known answer: " + r.Method + " " + r.URL.Path, nil
+	case circular(r.URL.Query(), resp.Header.Values("Link")): //control:pages-come-to-an-end
+		return "names a next page that is not behind this one", nil
 	case of.form == nothing:
 		return "", nil
 	case of.form == stream:
@@ -104,6 +111,49 @@ func (j Judge) judge(r *http.Request, resp *http.Response) (why string, err erro
 		return of.form.text(body), nil
 	}
 	return of.json(body), nil
+}
+
+// maxLimit is the longest time for which a rate limit is believed; GitHub's own ends within the
+// hour. Behind it GitHub is asked again.
+const maxLimit = time.Hour
+
+// boundLimit shortens a limit whose end is too far away, such as one in milliseconds.
+func (j Judge) boundLimit(h http.Header) {
+	now := time.Now
+	if j.Now != nil {
+		now = j.Now
+	}
+	end := now().Add(maxLimit).Unix()
+	if at, err := strconv.ParseInt(h.Get("X-Ratelimit-Reset"), 10, 64); err == nil && at > end { //control:limits-end
+		h.Set("X-Ratelimit-Reset", strconv.FormatInt(end, 10))
+	}
+	longest := int64(maxLimit / time.Second)
+	if after, err := strconv.ParseInt(h.Get("Retry-After"), 10, 64); err == nil && after > longest {
+		h.Set("Retry-After", strconv.FormatInt(longest, 10))
+	}
+}
+
+// circular reports whether the links of an answer name a next page that is the one asked for, or one
+// before it: a cache answers all pages alike, and the list would have no end.
+func circular(asked url.Values, links []string) bool {
+	for link := range strings.SplitSeq(strings.Join(links, ","), ",") {
+		address, says, _ := strings.Cut(link, ";")
+		if !strings.Contains(says, `rel="next"`) {
+			continue
+		}
+		next, err := url.Parse(strings.Trim(strings.TrimSpace(address), "<>"))
+		if err != nil {
+			continue
+		}
+		to := next.Query()
+		if cursor := to.Get("cursor"); cursor != "" {
+			return cursor == asked.Get("cursor")
+		}
+		page, err := strconv.Atoi(to.Get("page"))
+		here, _ := strconv.Atoi(asked.Get("page"))
+		return err == nil && page <= max(1, here)
+	}
+	return false
 }
 
 // judgeRefusal judges a refusal. GitHub always gives the reason.

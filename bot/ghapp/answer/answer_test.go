@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // always lists the members that GitHub always sends, or without which an answer is of no
@@ -202,6 +203,72 @@ func TestJudge(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestPagesEnd: a list in which each page is followed by itself is an outage, and no endless list.
+func TestPagesEnd(t *testing.T) {
+	t.Parallel()
+	const at = "https://api.github.com/repos/o/r/labels?per_page=100"
+	for _, c := range []struct {
+		asked, link string
+		good        bool
+	}{
+		{"", "", true},
+		{"", `<` + at + `&page=2>; rel="next", <` + at + `&page=3>; rel="last"`, true},
+		{"&page=2", `<` + at + `&page=1>; rel="prev", <` + at + `&page=3>; rel="next"`, true},
+		{"&page=3", `<` + at + `&page=2>; rel="prev", <` + at + `&page=1>; rel="first"`, true},
+		{"&page=2", `<` + at + `&page=2>; rel="next"`, false},
+		{"&page=2", `<` + at + `&page=1>; rel="first", <` + at + `&page=2>; rel="next"`, false},
+		{"", `<` + at + `&page=1>; rel="next"`, false},
+		{"", `<https://api.github.com/repositories/5/labels?cursor=v1>; rel="next"`, true},
+		{"&cursor=v1", `<` + at + `&cursor=v1>; rel="next"`, false},
+		{"&cursor=v1", `<` + at + `&cursor=v2>; rel="next"`, true},
+	} {
+		r := &http.Request{Method: "GET", URL: mustParse(t, at+c.asked), Header: http.Header{}}
+		resp, err := Judge{Next: with{canned{200, "[]"}, http.Header{"Link": {c.link}}}, Base: "/"}.RoundTrip(r)
+		if good := err == nil; good != c.good {
+			t.Errorf("page %q with the link %q: %v", c.asked, c.link, err)
+		}
+		if err == nil {
+			resp.Body.Close()
+		}
+	}
+}
+
+// TestLimitsEnd: a limit that ends in a year, or was written in milliseconds, is one of an hour.
+func TestLimitsEnd(t *testing.T) {
+	t.Parallel()
+	now := time.Unix(1_800_000_000, 0)
+	for said, want := range map[[2]string][2]string{
+		{"1800001000", "60"}:       {"1800001000", "60"},
+		{"1800000900000", "60000"}: {"1800003600", "3600"},
+		{"99999999999999999", "0"}: {"1800003600", "0"},
+		{"", "31536000"}:           {"", "3600"},
+		{"soon", "Mon, 30 Nov"}:    {"soon", "Mon, 30 Nov"},
+	} {
+		r := &http.Request{Method: "GET", URL: mustParse(t, "https://api.github.com/repos/o/r/labels"), Header: http.Header{}}
+		head := http.Header{"X-Ratelimit-Reset": {said[0]}, "Retry-After": {said[1]}}
+		resp, err := Judge{Next: with{canned{429, ""}, head}, Base: "/", Now: func() time.Time { return now }}.RoundTrip(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if got := [2]string{resp.Header.Get("X-Ratelimit-Reset"), resp.Header.Get("Retry-After")}; got != want {
+			t.Errorf("%q is %q, want %q", said, got, want)
+		}
+	}
+}
+
+// with adds a header to canned answers.
+type with struct {
+	canned
+	header http.Header
+}
+
+func (w with) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := w.canned.RoundTrip(r)
+	resp.Header = w.header.Clone()
+	return resp, err
 }
 
 func issue(more string) string {
