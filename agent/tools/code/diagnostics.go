@@ -192,21 +192,8 @@ func (d diagnoser) shown(ctx context.Context, list []workspace.FileProblems, sev
 	var why unanswered
 	n, over := 0, 0
 	for _, f := range list {
-		if f.State != "fresh" {
-			if f.State == "settling" {
-				f.Why += "; ask again"
-			}
-			p, ok := d.parsed(ctx, f.Path)
-			f.State, f.Source, f.Items = "parsed", "its parser", nil
-			switch {
-			case p != nil:
-				f.Items = []workspace.Problem{*p}
-			case ok:
-				f.Why = "it parses; no answer about the rest: " + f.Why
-			default:
-				f.Why = "no answer: " + f.Why
-			}
-			if p == nil { //control:only-fresh-is-shown
+		if f.State != "fresh" { //control:only-fresh-is-shown
+			if f = d.without(ctx, f); len(f.Items) == 0 {
 				why.add(f)
 				continue
 			}
@@ -239,6 +226,24 @@ func (d diagnoser) shown(ctx context.Context, list []workspace.FileProblems, sev
 	}
 	more(&b, over)
 	return b.String() + why.String()
+}
+
+// without returns a file that has no fresh list with the mistake that a parser finds, or the reason for no answer.
+func (d diagnoser) without(ctx context.Context, f workspace.FileProblems) workspace.FileProblems {
+	if f.State == "settling" {
+		f.Why += "; ask again"
+	}
+	p, ok := d.parsed(ctx, f.Path)
+	f.Source, f.Items = "its parser", nil
+	switch {
+	case p != nil:
+		f.Items = []workspace.Problem{*p}
+	case ok:
+		f.Why = "it parses; no answer about the rest: " + f.Why
+	default:
+		f.Why = "no answer: " + f.Why
+	}
+	return f
 }
 
 // unanswered are the files without an answer, with their reasons.
