@@ -32,6 +32,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 	"unicode"
 
@@ -62,6 +63,8 @@ type Client struct {
 	enc  encoding
 	caps capabilities
 	vers string
+
+	asked atomic.Uint64 // requests, which are their IDs; the handshake has 0
 
 	// order keeps the notifications about documents in the order of their versions. It is held
 	// while a notification is written, mu is not: a server may write before it reads.
@@ -216,13 +219,17 @@ const (
 	serverCancelled = -32802
 )
 
-// call makes a request. A request that the server drops because it is changing its mind is made
-// again.
+// call makes a request. One that the server drops because it is changing its mind is made again, and one that is
+// given up is taken back: the time limit bounds the server's work, too.
 func (c *Client) call(ctx context.Context, method string, params, result any) error {
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(c.cfg.Call, CallTime))
 	defer cancel()
 	for try := 1; ; try++ {
-		err := c.rpc.Call(ctx, method, params, result)
+		id := jsonrpc2.ID{Num: c.asked.Add(1)}
+		err := c.rpc.Call(ctx, method, params, result, jsonrpc2.PickID(id))
+		if ctx.Err() != nil { //control:given-up-is-told
+			_ = c.rpc.Notify(context.WithoutCancel(ctx), "$/cancelRequest", map[string]any{"id": id}) // it may be gone
+		}
 		var e *jsonrpc2.Error
 		if !errors.As(err, &e) || e.Code != contentModified && e.Code != serverCancelled || try > 8 {
 			return c.explained(ctx, err)

@@ -524,6 +524,26 @@ func TestSilence(t *testing.T) {
 	}
 }
 
+// TestGivenUp: a server hears of a question that is not waited for any longer.
+func TestGivenUp(t *testing.T) {
+	index := filepath.Join(t.TempDir(), "index")
+	b := openThat(t, &lsptest.Server{Lies: lsptest.Silent, Index: index}, two)
+	b.sync("a.x", two["a.x"])
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if _, err := b.Find(ctx, lsp.References, b.path("a.x"), lsp.Position{Byte: 5}); !errors.Is(err, lsp.ErrSilent) {
+		t.Errorf("a server that says nothing: %v", err)
+	}
+	until := time.Now().Add(10 * time.Second)
+	text, err := os.ReadFile(index)
+	for ; err != nil && time.Now().Before(until); text, err = os.ReadFile(index) {
+		<-time.After(10 * time.Millisecond)
+	}
+	if string(text) != "$/cancelRequest 1\n" {
+		t.Errorf("the server heard %q", text)
+	}
+}
+
 func TestCrash(t *testing.T) {
 	b := open(t, lsptest.Crash, two)
 	b.sync("a.x", two["a.x"])

@@ -75,7 +75,7 @@ const (
 
 // Server is one server. Ended is called if it crashes; nil does nothing. Wait takes the time of a
 // server that is late or busy; nil means 300 ms. Index is a file that gets a line with the method of each
-// question; "" means none.
+// question, and for each that is taken back; "" means none.
 type Server struct {
 	Index string
 	Lies  string // names with commas between
@@ -128,9 +128,10 @@ type handler func(context.Context, *jsonrpc2.Request)
 func (h handler) Handle(ctx context.Context, _ *jsonrpc2.Conn, r *jsonrpc2.Request) { h(ctx, r) }
 
 type params struct {
-	RootURI      string `json:"rootUri"`
-	Query        string `json:"query"`
-	Arguments    []any  `json:"arguments"`
+	RootURI      string          `json:"rootUri"`
+	Query        string          `json:"query"`
+	ID           json.RawMessage `json:"id"`
+	Arguments    []any           `json:"arguments"`
 	TextDocument struct {
 		URI     string `json:"uri"`
 		Version int    `json:"version"`
@@ -186,6 +187,8 @@ func (s *Server) handle(ctx context.Context, r *jsonrpc2.Request) {
 		was := s.docs[path]
 		s.docs[path] = doc{p.Changes[0].Text, p.TextDocument.Version}
 		s.push(ctx, path, was)
+	case "$/cancelRequest":
+		s.index(r.Method + " " + string(p.ID))
 	case "textDocument/didClose":
 		delete(s.docs, path)
 	case "workspace/didChangeWatchedFiles":

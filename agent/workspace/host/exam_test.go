@@ -188,7 +188,7 @@ func openedUses(t testing.TB, c *lsp.Client, dir string, keep func(rel string, s
 	}
 	c.Ready(t.Context(), 2*time.Minute)
 	for _, f := range files {
-		list, err := patient(func() ([]lsp.Symbol, error) { return c.Symbols(t.Context(), f) })
+		list, err := c.Symbols(t.Context(), f)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -225,15 +225,6 @@ func frequent(all []symbol, texts map[string][]byte) []symbol {
 
 // maxAsked is the maximum number of definitions that are asked about.
 const maxAsked = 200
-
-// patient asks again until a server answers.
-func patient[T any](ask func() (T, error)) (answer T, err error) {
-	for {
-		if answer, err = ask(); !errors.Is(err, lsp.ErrSilent) {
-			return answer, err
-		}
-	}
-}
 
 // differ tells the places that are too many, and those that are missing.
 func differ(got, want []string) string {
@@ -326,7 +317,9 @@ type serverPipes struct {
 // rawServer starts a server without a workspace, with other arguments than usual if there are any.
 func rawServer(t testing.TB, dir, program string, args ...string) *lsp.Client {
 	t.Helper()
-	c, err := lsp.Start(t.Context(), startRaw(t, dir, program, args...), lsp.Config{Root: dir, Server: knownServer(program)})
+	c, err := lsp.Start(t.Context(), startRaw(t, dir, program, args...), lsp.Config{
+		Root: dir, Server: knownServer(program), Call: 5 * time.Minute,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -402,9 +395,7 @@ func usesOf(t testing.TB, c *lsp.Client, dir string, all []symbol) {
 	for i := range all {
 		at := lsp.Position{Line: all[i].Line - 1, Byte: all[i].Column - 1}
 		for range 1 + max(0, min(1, warms-i)) {
-			places, err := patient(func() ([]lsp.Place, error) {
-				return c.Find(t.Context(), lsp.Declared, filepath.Join(dir, all[i].File), at)
-			})
+			places, err := c.Find(t.Context(), lsp.Declared, filepath.Join(dir, all[i].File), at)
 			if err != nil {
 				t.Fatal(err)
 			}
