@@ -68,9 +68,9 @@ const (
 
 func (c *Client) publish(params json.RawMessage) {
 	var p struct {
-		URI         string            `json:"uri"`
-		Version     int               `json:"version"`
-		Diagnostics *[]wireDiagnostic `json:"diagnostics"`
+		URI         string           `json:"uri"`
+		Version     int              `json:"version"`
+		Diagnostics []wireDiagnostic `json:"diagnostics"`
 	}
 	if json.Unmarshal(params, &p) != nil || p.Diagnostics == nil { //control:nothing-is-no-list
 		return
@@ -85,7 +85,7 @@ func (c *Client) publish(params json.RawMessage) {
 	if d := c.docs[path]; d != nil && p.Version > 0 && (p.Version < last.version || p.Version > d.version) { //control:lists-in-order
 		return // it comes late, and a later one is here
 	}
-	items, left := worst(*p.Diagnostics)
+	items, left := worst(p.Diagnostics)
 	c.pushed[path] = pushed{p.Version, items, left}
 	c.wake()
 }
@@ -161,8 +161,8 @@ func (c *Client) ask(ctx context.Context, path string) ([]wireDiagnostic, error)
 		return c.askTSServer(ctx, path)
 	}
 	var res struct {
-		Kind  string            `json:"kind"`
-		Items *[]wireDiagnostic `json:"items"`
+		Kind  string           `json:"kind"`
+		Items []wireDiagnostic `json:"items"`
 	}
 	params := map[string]any{"textDocument": map[string]any{"uri": uriOf(path)}}
 	if err := c.call(ctx, "textDocument/diagnostic", params, &res); err != nil {
@@ -174,7 +174,7 @@ func (c *Client) ask(ctx context.Context, path string) ([]wireDiagnostic, error)
 	if res.Kind != "full" || res.Items == nil { //control:null-is-no-list
 		return nil, errors.New("it gave no list")
 	}
-	return *res.Items, nil
+	return res.Items, nil
 }
 
 // diagnosis converts a list for a text. One with places that the text does not have is about
