@@ -24,12 +24,14 @@ check:
 	./.ci/image
 
 # Real language servers: what a cold one leaves out is told, and no answer is about files as they were. They are
-# installed into LSP.
+# installed into LSP, and gopls once more by handrail lsp install.
 LSP ?= $(CURDIR)/.lsp
 LSPPATH = $(LSP):$(LSP)/py/node_modules/.bin:$(LSP)/ts/node_modules/.bin:$(LSP)/vt/node_modules/.bin:$$PATH
 lsp: lsp-servers
 	PATH=$(LSPPATH) HANDRAIL_REQUIRE_ENGINES=lsp \
 	  $(GO) test ./agent/workspace/host -count=1 -run 'TestColdServers|TestRealFreshness|TestMergedDeclarations' -bench BenchmarkDefinition -v $(QUIET)
+	HANDRAIL_REQUIRE_ENGINES=bwrap \
+	  $(GO) test ./cmd/handrail -count=1 -run '^TestScripts$$' -v -args -stories ../../testdata/servers $(QUIET)
 
 # The tests of the browser with Chromium (Debian's chromium-headless-shell) in a sandbox.
 browser:

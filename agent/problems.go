@@ -90,7 +90,9 @@ func newErrors(list []workspace.FileProblems) (brought []string, lost, before in
 			brought = append(brought, at+" "+p.Message)
 		}
 		for _, n := range was {
-			lost += n
+			if f.Left == 0 { // the others may be among those
+				lost += n
+			}
 		}
 	}
 	return brought, lost, before

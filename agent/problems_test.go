@@ -23,6 +23,7 @@ func TestDifference(t *testing.T) {
 	}{
 		{workspace.FileProblems{State: "fresh", Known: true, Before: was, Items: now}, "a.go:5:12 undefined: c", 0, 1},
 		{workspace.FileProblems{State: "fresh", Known: true, Before: was}, "", 1, 1},
+		{workspace.FileProblems{State: "fresh", Known: true, Before: was, Left: 1}, "", 0, 1},
 		{workspace.FileProblems{State: "fresh", Before: was, Items: now}, "", 0, 0},
 		{workspace.FileProblems{State: "settling", Known: true, Before: was, Items: now}, "", 0, 0},
 	} {

@@ -32,6 +32,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 	"unicode"
 
@@ -62,6 +63,8 @@ type Client struct {
 	enc  encoding
 	caps capabilities
 	vers string
+
+	asked atomic.Uint64 // requests, which are their IDs; the handshake has 0
 
 	// order keeps the notifications about documents in the order of their versions. It is held
 	// while a notification is written, mu is not: a server may write before it reads.
@@ -216,13 +219,17 @@ const (
 	serverCancelled = -32802
 )
 
-// call makes a request. A request that the server drops because it is changing its mind is made
-// again.
+// call makes a request. One that the server drops because it is changing its mind is made again, and one that is
+// given up is taken back: the time limit bounds the server's work, too.
 func (c *Client) call(ctx context.Context, method string, params, result any) error {
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(c.cfg.Call, CallTime))
 	defer cancel()
 	for try := 1; ; try++ {
-		err := c.rpc.Call(ctx, method, params, result)
+		id := jsonrpc2.ID{Num: c.asked.Add(1)}
+		err := c.rpc.Call(ctx, method, params, result, jsonrpc2.PickID(id))
+		if ctx.Err() != nil { //control:given-up-is-told
+			_ = c.rpc.Notify(context.WithoutCancel(ctx), "$/cancelRequest", map[string]any{"id": id}) // it may be gone
+		}
 		var e *jsonrpc2.Error
 		if !errors.As(err, &e) || e.Code != contentModified && e.Code != serverCancelled || try > 8 {
 			return c.explained(ctx, err)
@@ -293,8 +300,12 @@ func (c *Client) answer(ctx context.Context, id jsonrpc2.ID, method string, para
 	var result any
 	switch method {
 	case "workspace/configuration":
-		result = c.configuration(params)
-	case "client/registerCapability":
+		var err error
+		if result, err = c.configuration(params); err != nil {
+			_ = c.rpc.ReplyWithError(ctx, id, &jsonrpc2.Error{Code: jsonrpc2.CodeInvalidParams, Message: err.Error()})
+			return
+		}
+	case "client/registerCapability", "client/unregisterCapability":
 		c.register(params)
 	case "workspace/applyEdit":
 		result = map[string]any{"applied": false} //control:servers-edit-nothing
@@ -302,7 +313,7 @@ func (c *Client) answer(ctx context.Context, id jsonrpc2.ID, method string, para
 		result = []any{map[string]any{"uri": uriOf(c.cfg.Root), "name": filepath.Base(c.cfg.Root)}}
 	case "window/showDocument":
 		result = map[string]any{"success": false}
-	case "client/unregisterCapability", "window/workDoneProgress/create", "window/showMessageRequest",
+	case "window/workDoneProgress/create", "window/showMessageRequest",
 		"workspace/diagnostic/refresh", "workspace/semanticTokens/refresh", "workspace/inlayHint/refresh",
 		"workspace/codeLens/refresh", "workspace/foldingRange/refresh", "workspace/inlineValue/refresh":
 	default:
@@ -312,14 +323,21 @@ func (c *Client) answer(ctx context.Context, id jsonrpc2.ID, method string, para
 	_ = c.rpc.Reply(ctx, id, result) // fails only if the server is gone
 }
 
+// maxSections is the maximum number of sections of the settings in one request: each is answered with up to all of
+// them.
+const maxSections = 1000
+
 // configuration returns one value for each section asked for.
-func (c *Client) configuration(params json.RawMessage) []any {
+func (c *Client) configuration(params json.RawMessage) ([]any, error) {
 	var p struct {
 		Items []struct {
 			Section string `json:"section"`
 		} `json:"items"`
 	}
-	_ = json.Unmarshal(params, &p) // no items, no values
+	_ = json.Unmarshal(params, &p)  // no items, no values
+	if len(p.Items) > maxSections { //control:sections-are-bounded
+		return nil, fmt.Errorf("at most %d sections are answered at a time", maxSections)
+	}
 	out := make([]any, len(p.Items))
 	for i, item := range p.Items {
 		var at any
@@ -332,23 +350,30 @@ func (c *Client) configuration(params json.RawMessage) []any {
 		}
 		out[i] = at
 	}
-	return out
+	return out, nil
 }
 
+// register notes if a server wants to be asked for diagnostics from now on, or no longer.
 func (c *Client) register(params json.RawMessage) {
-	var p struct {
-		Registrations []struct {
-			Method string `json:"method"`
-		} `json:"registrations"`
+	type methods []struct {
+		Method string `json:"method"`
 	}
-	_ = json.Unmarshal(params, &p)
-	for _, r := range p.Registrations {
-		if r.Method == "textDocument/diagnostic" {
-			c.mu.Lock()
-			c.pulls = true
-			c.mu.Unlock()
+	var p struct {
+		More methods `json:"registrations"`
+		Less methods `json:"unregisterations"` // as the protocol spells it
+	}
+	_ = json.Unmarshal(params, &p) // none
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, r := range p.More {
+		c.pulls = c.pulls || r.Method == "textDocument/diagnostic"
+	}
+	for _, r := range p.Less {
+		if r.Method == "textDocument/diagnostic" { //control:unregistered
+			c.pulls = has(c.caps.DiagnosticProvider)
 		}
 	}
+	c.wake()
 }
 
 // maxBusy is the maximum number of kinds of work in progress that are followed.

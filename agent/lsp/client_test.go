@@ -152,20 +152,85 @@ func TestNavigation(t *testing.T) {
 // TestEncodings: a character beyond ASCII stands in front of the name, and one beyond the basic
 // plane.
 func TestEncodings(t *testing.T) {
-	const text = "ä 𐐀 Hub BROKEN\nfunc Hub\n"
-	for _, lies := range []string{"", lsptest.UTF8} {
-		b := open(t, lies, map[string]string{"a.x": text})
-		b.sync("a.x", text)
-		if got := b.find(lsp.Definition, "a.x", 0, strings.Index(text, "Hub")); got != "a.x:2" {
-			t.Errorf("%s: definition is %q", lies, got)
-		}
-		got := b.Diagnose(t.Context(), b.path("a.x"), patience)
-		if len(got.Items) != 1 || got.Items[0].Column != strings.Index(text, "BROKEN")+1 {
-			t.Errorf("%s: diagnosis is %+v", lies, got)
+	for _, text := range []string{"ä 𐐀 Hub BROKEN\nfunc Hub\n", "\xe4\xf6\xfc Hub BROKEN\nfunc Hub\n"} { // also bytes of no character
+		for _, lies := range []string{"", lsptest.UTF8} {
+			b := open(t, lies, map[string]string{"a.x": text})
+			b.sync("a.x", text)
+			if got := b.find(lsp.Definition, "a.x", 0, strings.Index(text, "Hub")); got != "a.x:2" {
+				t.Errorf("%q %s: definition is %q", text, lies, got)
+			}
+			got := b.Diagnose(t.Context(), b.path("a.x"), patience)
+			if len(got.Items) != 1 || got.Items[0].Column != strings.Index(text, "BROKEN")+1 {
+				t.Errorf("%q %s: diagnosis is %+v", text, lies, got)
+			}
 		}
 	}
 	if _, err := try(t, &lsptest.Server{Lies: lsptest.UTF7}, nil); err == nil || !strings.Contains(err.Error(), "utf-7") {
 		t.Errorf("an encoding that was not offered: %v", err)
+	}
+}
+
+// TestOddLines: of a file with ends of lines that a server takes as such and others do not no problem is told.
+func TestOddLines(t *testing.T) {
+	for _, text := range []string{"x\rBROKEN\n", "x\r\nBROKEN\u2028\r\n"} {
+		b := open(t, lsptest.Returns, two)
+		b.sync("a.x", text)
+		if got := b.Diagnose(t.Context(), b.path("a.x"), patience); got.State != lsp.None || len(got.Items) > 0 {
+			t.Errorf("%q: %+v", text, got)
+		}
+		b.sync("a.x", "x\r\nBROKEN\r\n")
+		if got := b.Diagnose(t.Context(), b.path("a.x"), patience); len(got.Items) != 1 || got.Items[0].Line != 2 {
+			t.Errorf("lines of Windows: %+v", got)
+		}
+	}
+}
+
+// TestDrafts: a list that comes while the server works on is not its last word.
+func TestDrafts(t *testing.T) {
+	works := newGate(t)
+	b := openThat(t, &lsptest.Server{Lies: lsptest.Draft, Wait: works.wait}, two)
+	b.sync("a.x", "BROKEN\n")
+	<-works.waits
+	b.find(lsp.Definition, "a.x", 0, 0) // the draft is here
+	if got := b.Diagnose(t.Context(), b.path("a.x"), 50*time.Millisecond); got.State != lsp.Settling {
+		t.Errorf("by a draft: %+v", got)
+	}
+	works.open()
+	if got := b.Diagnose(t.Context(), b.path("a.x"), patience); got.State != lsp.Fresh || len(got.Items) != 1 {
+		t.Errorf("at the end: %+v", got)
+	}
+}
+
+// TestManyProblems: of a long list the worst problems are told, and the number of the others.
+func TestManyProblems(t *testing.T) {
+	for _, lies := range []string{"", lsptest.Pull} {
+		b := open(t, lies, two)
+		b.sync("a.x", strings.Repeat("BROKEN HINT\n", 600)+"BROKEN\n")
+		got := b.Diagnose(t.Context(), b.path("a.x"), patience)
+		if len(got.Items) != 500 || got.Left != 101 || got.Items[0].Line != 601 || got.Items[1].Line != 1 {
+			t.Errorf("%d problems and %d more, at first %+v", len(got.Items), got.Left, got.Items[:min(2, len(got.Items))])
+		}
+	}
+}
+
+// TestWaveringServer: a server that no longer wants to be asked for diagnostics is not.
+func TestWaveringServer(t *testing.T) {
+	b := open(t, lsptest.Wavers, two)
+	b.sync("a.x", "BROKEN\n")
+	b.find(lsp.Definition, "a.x", 0, 0)
+	if got := b.Diagnose(t.Context(), b.path("a.x"), patience); got.State != lsp.Fresh || len(got.Items) != 1 {
+		t.Errorf("diagnosis is %+v", got)
+	}
+}
+
+// TestManySections: a short question is no way to get an answer without end.
+func TestManySections(t *testing.T) {
+	b := open(t, lsptest.Greedy, two)
+	b.sync("a.x", two["a.x"])
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if _, err := b.Find(ctx, lsp.Definition, b.path("a.x"), lsp.Position{Line: 1, Byte: 1}); err != nil {
+		t.Error("200,000 sections of the settings were sent")
 	}
 }
 
@@ -327,7 +392,7 @@ func TestReady(t *testing.T) {
 }
 
 // TestOddAnswers: a second answer to one question is none to the next, escaped paths are read, a place in no file
-// keeps its name, and null is an answer without places, but no list of problems.
+// keeps its name, and null or nothing is an answer without places, but no list of problems.
 func TestOddAnswers(t *testing.T) {
 	for _, lies := range []string{lsptest.Twice, lsptest.Escaped} {
 		b := open(t, lies, two)
@@ -349,6 +414,18 @@ func TestOddAnswers(t *testing.T) {
 	got, err := b.Find(t.Context(), lsp.Definition, b.path("a.x"), lsp.Position{Line: 1, Byte: 1})
 	if err != nil || len(got) != 1 || got[0].Path != "" || !strings.HasPrefix(got[0].URI, "jdt://contents/") {
 		t.Errorf("a place in no file is %+v, %v", got, err)
+	}
+	b = open(t, lsptest.Itemless, two)
+	b.sync("a.x", "x\n")
+	b.find(lsp.Definition, "a.x", 0, 0) // the list is here
+	b.Ready(t.Context(), patience)
+	if got := b.Diagnose(t.Context(), b.path("a.x"), 100*time.Millisecond); got.State != lsp.Settling {
+		t.Errorf("by a list without problems, not even none: %+v", got)
+	}
+	b = open(t, lsptest.Itemless+","+lsptest.Pull, two)
+	b.sync("a.x", "x\n")
+	if got := b.Diagnose(t.Context(), b.path("a.x"), patience); got.State != lsp.None {
+		t.Errorf("asked for a list without problems, not even none: %+v", got)
 	}
 	b = open(t, lsptest.Null+","+lsptest.Pull, two)
 	b.sync("a.x", "BROKEN\n")
@@ -448,6 +525,26 @@ func TestSilence(t *testing.T) {
 	defer cancel()
 	if _, err := b.Find(ctx, lsp.References, b.path("a.x"), lsp.Position{Byte: 5}); !errors.Is(err, lsp.ErrSilent) {
 		t.Errorf("a server that says nothing: %v", err)
+	}
+}
+
+// TestGivenUp: a server hears of a question that is not waited for any longer.
+func TestGivenUp(t *testing.T) {
+	index := filepath.Join(t.TempDir(), "index")
+	b := openThat(t, &lsptest.Server{Lies: lsptest.Silent, Index: index}, two)
+	b.sync("a.x", two["a.x"])
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if _, err := b.Find(ctx, lsp.References, b.path("a.x"), lsp.Position{Byte: 5}); !errors.Is(err, lsp.ErrSilent) {
+		t.Errorf("a server that says nothing: %v", err)
+	}
+	until := time.Now().Add(10 * time.Second)
+	text, err := os.ReadFile(index)
+	for ; err != nil && time.Now().Before(until); text, err = os.ReadFile(index) {
+		<-time.After(10 * time.Millisecond)
+	}
+	if string(text) != "$/cancelRequest 1\n" {
+		t.Errorf("the server heard %q", text)
 	}
 }
 

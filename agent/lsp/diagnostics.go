@@ -24,6 +24,7 @@ type Diagnosis struct {
 	State State        `json:"state"`
 	Why   string       `json:"why,omitempty"`
 	Items []Diagnostic `json:"items,omitempty"`
+	Left  int          `json:"left,omitempty"` // problems beyond the maximum, none of them worse
 }
 
 // Diagnostic is one problem. Line and Column are 1-based; Column counts bytes.
@@ -39,6 +40,16 @@ type Diagnostic struct {
 type pushed struct {
 	version int
 	items   []wireDiagnostic
+	left    int // that are not in items
+}
+
+// worst returns at most [maxItems] problems of a list, the worst ones, and the number of the others.
+func worst(list []wireDiagnostic) (items []wireDiagnostic, left int) {
+	if len(list) <= maxItems {
+		return list, 0
+	}
+	slices.SortStableFunc(list, func(a, b wireDiagnostic) int { return severityOf(a.Severity) - severityOf(b.Severity) })
+	return list[:maxItems], len(list) - maxItems
 }
 
 type wireDiagnostic struct {
@@ -61,7 +72,7 @@ func (c *Client) publish(params json.RawMessage) {
 		Version     int              `json:"version"`
 		Diagnostics []wireDiagnostic `json:"diagnostics"`
 	}
-	if json.Unmarshal(params, &p) != nil {
+	if json.Unmarshal(params, &p) != nil || p.Diagnostics == nil { //control:nothing-is-no-list
 		return
 	}
 	path := pathOf(p.URI)
@@ -74,7 +85,8 @@ func (c *Client) publish(params json.RawMessage) {
 	if d := c.docs[path]; d != nil && p.Version > 0 && (p.Version < last.version || p.Version > d.version) { //control:lists-in-order
 		return // it comes late, and a later one is here
 	}
-	c.pushed[path] = pushed{p.Version, p.Diagnostics[:min(len(p.Diagnostics), maxItems)]}
+	items, left := worst(p.Diagnostics)
+	c.pushed[path] = pushed{p.Version, items, left}
 	c.wake()
 }
 
@@ -84,6 +96,7 @@ func (c *Client) Diagnose(ctx context.Context, path string, within time.Duration
 	limited, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	settling := Diagnosis{State: Settling, Why: "the language server has not checked this text yet"}
+	idle := false // it has ended its work since the last list came
 	for limited.Err() == nil {
 		c.mu.Lock()
 		d, got, changed, at := c.docs[path], c.pushed[path], c.changed, c.time
@@ -108,7 +121,8 @@ func (c *Client) Diagnose(ctx context.Context, path string, within time.Duration
 			case err != nil:
 				return Diagnosis{State: None, Why: "the language server failed: " + brief(err.Error(), 200)}
 			case still: //control:fresh-answer
-				return c.diagnosis(now, items)
+				items, left := worst(items)
+				return c.diagnosis(now, pushed{items: items, left: left})
 			}
 			continue
 		case now.at != at: //control:fresh-of-all-files
@@ -116,9 +130,15 @@ func (c *Client) Diagnose(ctx context.Context, path string, within time.Duration
 				return Diagnosis{State: None, Why: "the language server ended"}
 			}
 			continue
-		case got.version >= now.version: //control:fresh-diagnostics
-			return c.diagnosis(now, got.items)
+		case got.version < now.version: //control:fresh-diagnostics
+		case !idle: //control:drafts-are-not-shown
+			if idle = c.Ready(limited, within); idle {
+				continue
+			}
+		default:
+			return c.diagnosis(now, got)
 		}
+		idle = false
 		select {
 		case <-changed:
 		case <-c.Gone():
@@ -151,17 +171,20 @@ func (c *Client) ask(ctx context.Context, path string) ([]wireDiagnostic, error)
 	if res.Kind == "unchanged" {
 		return nil, errUnchanged
 	}
-	if res.Kind != "full" { //control:null-is-no-list
+	if res.Kind != "full" || res.Items == nil { //control:null-is-no-list
 		return nil, errors.New("it gave no list")
 	}
-	return res.Items[:min(len(res.Items), maxItems)], nil
+	return res.Items, nil
 }
 
 // diagnosis converts a list for a text. One with places that the text does not have is about
 // another text.
-func (c *Client) diagnosis(d document, items []wireDiagnostic) Diagnosis {
-	out := Diagnosis{State: Fresh}
-	for _, i := range items {
+func (c *Client) diagnosis(d document, list pushed) Diagnosis {
+	if OddLines(d.text) { //control:no-problems-in-odd-lines
+		return Diagnosis{State: None, Why: "the file has ends of lines that not all programs take as such"}
+	}
+	out := Diagnosis{State: Fresh, Left: list.left}
+	for _, i := range list.items {
 		line, ok := LineAt(d.text, i.Range.Start.Line)
 		if !ok { //control:problem-in-the-text
 			return Diagnosis{State: Settling, Why: "the language server speaks of lines that the file does not have"}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"path/filepath"
 	"strings"
+	"unicode/utf8"
 )
 
 // document is a text that the server was given. At is the time at which it was, see [Client.time].
@@ -41,7 +42,7 @@ func (c *Client) sync(path string, text []byte) (method string, params map[strin
 			"uri":        uriOf(path),
 			"languageId": c.cfg.Server.language(path),
 			"version":    d.version,
-			"text":       validText(text),
+			"text":       plainText(text),
 		}}
 	}
 	if bytes.Equal(d.text, text) {
@@ -58,7 +59,7 @@ func (c *Client) next(path string, d *document) map[string]any {
 	d.version, d.at = c.version, c.time
 	return map[string]any{
 		"textDocument":   map[string]any{"uri": uriOf(path), "version": d.version},
-		"contentChanges": []any{map[string]any{"text": validText(d.text)}},
+		"contentChanges": []any{map[string]any{"text": plainText(d.text)}},
 		"forceRebuild":   true, // clangd: also if only another file changed
 	}
 }
@@ -85,7 +86,24 @@ func (c *Client) renew(ctx context.Context, path string) error {
 	return c.rpc.Notify(ctx, "textDocument/didChange", params)
 }
 
-func validText(text []byte) string { return strings.ToValidUTF8(string(text), "\uFFFD") }
+// plainText returns a text with a question mark for each byte that is no UTF-8: one unit in each encoding, as
+// [encoding.column] counts it.
+func plainText(text []byte) string {
+	if utf8.Valid(text) {
+		return string(text)
+	}
+	var b strings.Builder
+	b.Grow(len(text))
+	for len(text) > 0 {
+		r, size := utf8.DecodeRune(text)
+		if r == utf8.RuneError && size == 1 { //control:bytes-of-no-character
+			r = '?'
+		}
+		b.WriteRune(r)
+		text = text[size:]
+	}
+	return b.String()
+}
 
 // Forget closes a document that is gone.
 func (c *Client) Forget(ctx context.Context, path string) error {

@@ -24,6 +24,9 @@ func placeAt(uri string, at position) Place {
 	return p
 }
 
+// Byte returns the byte of a line at which a place begins.
+func (c *Client) Byte(p Place, line []byte) int { return c.enc.byteAt(line, p.at.Character) }
+
 // Ask is a question about the symbol at a position.
 type Ask string
 

@@ -53,6 +53,16 @@ func LineAt(text []byte, n int) (line []byte, ok bool) {
 	return bytes.TrimSuffix(line, []byte("\r")), n >= 0
 }
 
+// OddLines reports whether a text has ends of lines beside line feeds, such as lone carriage returns. The protocol
+// counts those, many servers do not, and some count others.
+func OddLines(text []byte) bool {
+	const separators = "\u2028\u2029"
+	if bytes.ContainsAny(text, separators) {
+		return true
+	}
+	return bytes.Count(text, []byte("\r")) > bytes.Count(text, []byte("\r\n"))
+}
+
 // column returns a byte of a line in the units of the server.
 func (e encoding) column(line []byte, at int) int {
 	at = min(max(at, 0), len(line))

@@ -48,9 +48,6 @@ func (c *Client) askTSServer(ctx context.Context, path string) (out []wireDiagno
 			return nil, fmt.Errorf("tsserver gave %q for %s", res.Type, command)
 		}
 		for _, d := range *res.Body {
-			if len(out) >= maxItems {
-				break
-			}
 			at := position{d.Start.Line - 1, d.Start.Offset - 1}
 			out = append(out, wireDiagnostic{
 				Range:    span{Start: at, End: at},

@@ -126,6 +126,7 @@ type FileProblems struct {
 	State  string    `json:"state"` // fresh, settling or none
 	Why    string    `json:"why,omitempty"`
 	Items  []Problem `json:"items,omitempty"`
+	Left   int       `json:"left,omitempty"` // problems that Items lacks, none of them worse
 	Before []Problem `json:"before,omitempty"`
 	Known  bool      `json:"known,omitempty"`
 	Base   []Problem `json:"base,omitempty"`    // in the base, where no other file differed

@@ -15,6 +15,7 @@ import (
 	"io/fs"
 	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -58,12 +59,23 @@ const (
 	Endless   = "endless"   // work begins with the first question, and does not end
 	Huge      = "huge"      // answers begin, and are said to have 40 MiB
 	Flood     = "flood"     // each place is named 100 times, in as many columns
+	Draft     = "draft"     // an empty list comes first, while work goes on for 300 ms
+	Itemless  = "itemless"  // lists have no problems, not even none
+	Shifted   = "shifted"   // references are one line below
+	Deaf      = "deaf"      // changes on the disk are not heard
+	Returns   = "returns"   // a lone carriage return ends a line
+	Greedy    = "greedy"    // the server answers once it has been refused 200,000 sections of the settings
+	Wavers    = "wavers"    // with each question it wants to be asked for diagnostics, and then no longer
+	This      = "this"      // references to a name are also those to "this"
+	Guesses   = "guesses"   // the index has every name for each query
+	HangUp    = "hang up"   // the server closes its output at the first question, and stays
+	Orphan    = "orphan"    // it ends at the first question, and leaves a program that has its output
 	Slow      = "slow"      // the handshake ends once there is a file "ready" in the root
 )
 
 // Server is one server. Ended is called if it crashes; nil does nothing. Wait takes the time of a
 // server that is late or busy; nil means 300 ms. Index is a file that gets a line with the method of each
-// question; "" means none.
+// question, and for each that is taken back; "" means none.
 type Server struct {
 	Index string
 	Lies  string // names with commas between
@@ -79,7 +91,7 @@ type Server struct {
 	busy  bool
 	asked int
 	timer sync.WaitGroup
-	wire  io.Writer
+	wire  io.WriteCloser
 	first map[string]int // first version of documents
 	later func()         // answers the question before
 	hoard []byte
@@ -116,9 +128,10 @@ type handler func(context.Context, *jsonrpc2.Request)
 func (h handler) Handle(ctx context.Context, _ *jsonrpc2.Conn, r *jsonrpc2.Request) { h(ctx, r) }
 
 type params struct {
-	RootURI      string `json:"rootUri"`
-	Query        string `json:"query"`
-	Arguments    []any  `json:"arguments"`
+	RootURI      string          `json:"rootUri"`
+	Query        string          `json:"query"`
+	ID           json.RawMessage `json:"id"`
+	Arguments    []any           `json:"arguments"`
 	TextDocument struct {
 		URI     string `json:"uri"`
 		Version int    `json:"version"`
@@ -174,10 +187,12 @@ func (s *Server) handle(ctx context.Context, r *jsonrpc2.Request) {
 		was := s.docs[path]
 		s.docs[path] = doc{p.Changes[0].Text, p.TextDocument.Version}
 		s.push(ctx, path, was)
+	case "$/cancelRequest":
+		s.index(r.Method + " " + string(p.ID))
 	case "textDocument/didClose":
 		delete(s.docs, path)
 	case "workspace/didChangeWatchedFiles":
-		if !s.lies(TSServer) {
+		if !s.lies(TSServer) && !s.lies(Deaf) {
 			for _, e := range p.Events {
 				s.event(pathOf(e.URI), e.Type)
 			}
@@ -256,15 +271,22 @@ func (s *Server) begin(ctx context.Context) {
 		return
 	}
 	s.busy = true
+	s.work(ctx, "index", func() {
+		s.mu.Lock()
+		s.busy = false
+		s.mu.Unlock()
+	})
+}
+
+// work announces some work, waits, and ends it with done.
+func (s *Server) work(ctx context.Context, token string, done func()) {
 	say := func(kind string) {
-		_ = s.conn.Notify(ctx, "$/progress", map[string]any{"token": "index", "value": map[string]any{"kind": kind}})
+		_ = s.conn.Notify(ctx, "$/progress", map[string]any{"token": token, "value": map[string]any{"kind": kind}})
 	}
 	say("begin")
 	s.timer.Go(func() {
 		s.wait()
-		s.mu.Lock()
-		s.busy = false
-		s.mu.Unlock()
+		done()
 		say("end")
 	})
 }
@@ -316,6 +338,11 @@ func (s *Server) push(ctx context.Context, path string, was doc) {
 		d = was
 	}
 	send := s.list(ctx, path, d)
+	if s.lies(Draft) {
+		s.work(ctx, "draft", send)
+		s.say(ctx, path, d.version)
+		return
+	}
 	if s.lies(Late) {
 		s.timer.Go(func() {
 			s.wait()
@@ -329,6 +356,9 @@ func (s *Server) push(ctx context.Context, path string, was doc) {
 // list returns a function that sends the diagnostics of a text.
 func (s *Server) list(ctx context.Context, path string, d doc) func() {
 	m := map[string]any{"uri": s.uri(path), "diagnostics": s.broken(d.text)}
+	if s.lies(Itemless) {
+		m["diagnostics"] = nil
+	}
 	if !s.lies(Nameless) && !s.lies(TSServer) {
 		m["version"] = d.version
 	}
@@ -337,7 +367,7 @@ func (s *Server) list(ctx context.Context, path string, d doc) func() {
 
 func (s *Server) broken(text string) []any {
 	out := []any{}
-	for n, line := range strings.Split(text, "\n") {
+	for n, line := range s.lines(text) {
 		at := strings.Index(line, "BROKEN")
 		if name, ok := strings.CutPrefix(line, "needs "); ok && len(s.places(`\bfunc +`+name+`\b`, false, false)) == 0 {
 			at = 0
@@ -348,9 +378,21 @@ func (s *Server) broken(text string) []any {
 		if s.lies(Beyond) {
 			n += 1000
 		}
-		out = append(out, map[string]any{"range": s.span(n, line, at, 6), "severity": 1, "message": "undefined: BROKEN"})
+		severity := 1
+		if strings.HasSuffix(line, "HINT") {
+			severity = 4
+		}
+		out = append(out, map[string]any{"range": s.span(n, line, at, 6), "severity": severity, "message": "undefined: BROKEN"})
 	}
 	return out
+}
+
+// lines returns the lines of a text.
+func (s *Server) lines(text string) []string {
+	if s.lies(Returns) {
+		text = strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text)
+	}
+	return strings.Split(text, "\n")
 }
 
 func (s *Server) span(n int, line string, at, length int) map[string]any {
@@ -387,6 +429,32 @@ func (s *Server) question(ctx context.Context, r *jsonrpc2.Request, p params) {
 		}
 		_ = s.conn.Close()
 		return
+	case s.lies(HangUp):
+		_ = s.wire.Close()
+		<-make(chan struct{}) // until it is killed
+	case s.lies(Orphan):
+		child := exec.Command("sleep", "3600")
+		child.Stdout = os.Stdout
+		_ = child.Start() // fails only without the program
+		if s.Ended != nil {
+			s.Ended()
+		}
+	case s.lies(Greedy):
+		items := make([]struct{}, 200_000)
+		err := s.conn.Call(ctx, "workspace/configuration", map[string]any{"items": items}, nil)
+		if refused := (*jsonrpc2.Error)(nil); !errors.As(err, &refused) {
+			return
+		}
+	case s.lies(Wavers):
+		if r.Method == "textDocument/diagnostic" {
+			_ = s.conn.ReplyWithError(ctx, r.ID, &jsonrpc2.Error{Code: -32601, Message: r.Method})
+			return
+		}
+		which := []any{map[string]any{"id": "7", "method": "textDocument/diagnostic"}}
+		err := s.conn.Call(ctx, "client/registerCapability", map[string]any{"registrations": which}, nil)
+		if errors.Join(err, s.conn.Call(ctx, "client/unregisterCapability", map[string]any{"unregisterations": which}, nil)) != nil {
+			return
+		}
 	case s.lies(Modified) && n%3 != 0:
 		_ = s.conn.ReplyWithError(ctx, r.ID, &jsonrpc2.Error{Code: -32801, Message: "content modified"})
 		return
@@ -458,6 +526,9 @@ func (s *Server) answer(method string, p params) any {
 		if s.lies(Unchanged) {
 			return map[string]any{"kind": "unchanged", "resultId": "7"}
 		}
+		if s.lies(Itemless) {
+			return map[string]any{"kind": "full"}
+		}
 		return map[string]any{"kind": "full", "items": s.broken(s.docs[path].text)}
 	case "workspace/executeCommand":
 		return s.tsserver(p.Arguments)
@@ -465,6 +536,9 @@ func (s *Server) answer(method string, p params) any {
 		return s.symbols(path, "")
 	case "workspace/symbol":
 		out := []any{}
+		if s.lies(Guesses) {
+			p.Query = ""
+		}
 		for _, file := range s.files() {
 			if _, open := s.docs[file]; !open && s.lies(Partial) {
 				continue
@@ -503,6 +577,9 @@ func (s *Server) answer(method string, p params) any {
 		at := s.span(p.Position.Line, "", 0, 0)
 		return []any{map[string]any{"name": word, "kind": 12, "uri": s.uri(path), "range": at, "selectionRange": at}}
 	case "textDocument/references":
+		if s.lies(This) {
+			return s.places(`\b(?:this|`+regexp.QuoteMeta(word)+`)\b`, false, false)
+		}
 		return s.places(`\b`+regexp.QuoteMeta(word)+`\b`, s.lies(Partial), s.lies(Missing))
 	case "textDocument/definition":
 		return s.places(`\b(?:func|def) +`+regexp.QuoteMeta(word)+`\b`, false, false)
@@ -553,9 +630,13 @@ func (s *Server) places(pattern string, openOnly, missing bool) []any {
 		if _, open := s.docs[path]; !open && (openOnly || s.busy) {
 			continue
 		}
-		for n, line := range strings.Split(s.text(path), "\n") {
+		for n, line := range s.lines(s.text(path)) {
 			for _, at := range re.FindAllStringIndex(line, -1) {
-				out = append(out, map[string]any{"uri": s.uri(path), "range": s.span(n, line, at[0], at[1]-at[0])})
+				named := n
+				if s.lies(Shifted) {
+					named++
+				}
+				out = append(out, map[string]any{"uri": s.uri(path), "range": s.span(named, line, at[0], at[1]-at[0])})
 				for i := 1; i < 100 && s.lies(Flood); i++ {
 					at := map[string]any{"line": n, "character": at[0] + i}
 					out = append(out, map[string]any{"uri": s.uri(path), "range": map[string]any{"start": at, "end": at}})
@@ -571,7 +652,7 @@ func (s *Server) places(pattern string, openOnly, missing bool) []any {
 
 func (s *Server) symbols(path, query string) []any {
 	out := []any{}
-	for n, line := range strings.Split(s.text(path), "\n") {
+	for n, line := range s.lines(s.text(path)) {
 		m := regexp.MustCompile(`\b(?:func|def) +(\w+)`).FindStringSubmatchIndex(line)
 		if m == nil || !strings.Contains(line[m[2]:m[3]], query) {
 			continue
@@ -583,7 +664,7 @@ func (s *Server) symbols(path, query string) []any {
 }
 
 func (s *Server) word(path string, line, column int) string {
-	lines := strings.Split(s.text(path), "\n")
+	lines := s.lines(s.text(path))
 	if line >= len(lines) {
 		return ""
 	}

@@ -2,6 +2,7 @@ package code
 
 import (
 	"context"
+	"io/fs"
 	"regexp"
 	"strings"
 	"testing"
@@ -46,6 +47,13 @@ func (s *scripted) Problems(context.Context, workspace.ProblemsQuery) ([]workspa
 
 func (s *scripted) List(context.Context, string, bool, int) (workspace.Listing, error) {
 	return workspace.Listing{}, workspace.ErrNotFile
+}
+
+func (s *scripted) ReadAll(_ context.Context, path string, _ int64) ([]byte, fs.FileMode, error) {
+	if path == "bad.go" {
+		return []byte("package"), 0, nil
+	}
+	return []byte("package m\n"), 0, nil
 }
 
 func (s *scripted) Read(_ context.Context, path string, _ ...workspace.Range) (workspace.File, error) {
@@ -112,7 +120,9 @@ func TestBothDirections(t *testing.T) {
 	s := &scripted{answer: workspace.CodeAnswer{Name: "f", Items: []workspace.CodeItem{
 		{Path: "a.go", Line: 3, Kind: "function", Name: "g", Sites: []int{4, 5}},
 	}}}
-	want := "incoming:\n  function g  a.go:3, called in lines 4, 5\noutgoing:\n  function g  a.go:3, called in lines 4, 5\n"
+	s.answer.Notes = []string{"That is for line 9, one of 4 with the name"}
+	want := "incoming:\n  function g  a.go:3, called in lines 4, 5\noutgoing:\n  function g  a.go:3, called in lines 4, 5\n" +
+		"\n[That is for line 9, one of 4 with the name.]"
 	if d := cmp.Diff(want, run(t, registry(t, s, goHere), "get_call_hierarchy", `{"path":"a.go","symbolName":"f","depth":9}`)); d != "" {
 		t.Error(d)
 	}
@@ -133,7 +143,7 @@ func TestTypesWithoutAServer(t *testing.T) {
 	if d := cmp.Diff(want, run(t, registry(t, s, goHere), "get_type_hierarchy", `{"path":"a.go","symbolName":"Hub"}`)); d != "" {
 		t.Error(d)
 	}
-	if re := regexp.MustCompile(s.searched.Pattern); !re.MatchString("class B(Hub):") || re.MatchString("x = Hub()") {
+	if re := regexp.MustCompile(s.searched.Pattern); !re.MatchString("class B(Hub):") || re.MatchString("x = Hub()") || re.MatchString("see :class:`Hub`") {
 		t.Errorf("searched is %q", s.searched.Pattern)
 	}
 }
@@ -199,5 +209,52 @@ func TestOnlyFresh(t *testing.T) {
 	}
 	if strings.Count(got, "TS2304") != 1 {
 		t.Error("a list that is not fresh is shown")
+	}
+}
+
+// TestNoAnswerIsNoPraise: files that the server has not checked do not pass as fine, also if they parse.
+func TestNoAnswerIsNoPraise(t *testing.T) {
+	var list []workspace.FileProblems
+	for _, name := range []string{"a.go", "b.go", "c.go", "d.go", "e.go", "f.go", "g.go"} {
+		list = append(list, workspace.FileProblems{Path: name, State: "settling", Why: "it is late"})
+	}
+	s := &scripted{problems: list}
+	late := "[a.go, b.go, c.go, d.go, e.go and 2 more: it parses; no answer about the rest: it is late; ask again.]\n"
+	if d := cmp.Diff(late, run(t, registry(t, s, goHere), "get_diagnostics", `{"path":"a.go"}`)); d != "" {
+		t.Error(d)
+	}
+	s.problems = append(list, workspace.FileProblems{Path: "h.go", State: "fresh"})
+	if d := cmp.Diff("No diagnostics found.\n"+late, run(t, registry(t, s, goHere), "get_diagnostics", `{"path":"a.go"}`)); d != "" {
+		t.Error(d)
+	}
+	s.problems = []workspace.FileProblems{{Path: "bad.go", State: "settling", Why: "it is late"}}
+	if got := run(t, registry(t, s, goHere), "get_diagnostics", `{"path":"bad.go"}`); !strings.HasPrefix(got, "── bad.go ── (by its parser)\n→ 1") {
+		t.Errorf("with a mistake: %q", got)
+	}
+	s.problems = []workspace.FileProblems{{Path: "h.go", State: "fresh", Left: 7, Items: []workspace.Problem{{Line: 1, Severity: 1}}}}
+	if got := run(t, registry(t, s, goHere), "get_diagnostics", `{"path":"h.go"}`); !strings.HasSuffix(got, "[7 more not shown]\n") {
+		t.Errorf("a long list: %q", got)
+	}
+}
+
+// TestSearchedDefinition: without a server, lines that seem to define a name stand in for its definition.
+func TestSearchedDefinition(t *testing.T) {
+	s := &scripted{answer: workspace.CodeAnswer{Name: "Hub", Why: "there is no language server for .md files here"}}
+	s.found = workspace.Matches{Files: []workspace.FileMatches{
+		{Path: "b.go", Lines: []workspace.MatchLine{{N: 3, Text: "func (h *T) Hub() {", Hit: true}}},
+	}}
+	want := "No definition found for Hub: there is no language server for .md files here.\n" +
+		"Lines that seem to define it:\n→ b.go:3: func (h *T) Hub() {\n"
+	if d := cmp.Diff(want, run(t, registry(t, s, goHere), "find_definition", `{"path":"a.md","symbolName":"Hub"}`)); d != "" {
+		t.Error(d)
+	}
+	re := regexp.MustCompile(s.searched.Pattern)
+	for line, defines := range map[string]bool{
+		"func (h *T) Hub() {": true, "def Hub(self):": true, "export class Hub<T> {": true, "pub fn Hub() {": true, "x = Hub()": false,
+		"func TestHub() { Hub() }": false,
+	} {
+		if re.MatchString(line) != defines {
+			t.Errorf("%q is a definition: %t", line, !defines)
+		}
 	}
 }

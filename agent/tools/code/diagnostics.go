@@ -17,6 +17,7 @@ import (
 const (
 	maxDiagnostics = 50
 	maxChecked     = 20
+	maxNamed       = 5 // files in a line
 	diagnoseTime   = 10 * time.Second
 )
 
@@ -185,27 +186,20 @@ func (d diagnoser) files(ctx context.Context, rel string) (paths []string, left 
 	return paths, left, nil
 }
 
-// shown lists the problems by file, errors first, and says of each file that has none why.
+// shown lists the problems by file, errors first, and says of each file without an answer why.
 func (d diagnoser) shown(ctx context.Context, list []workspace.FileProblems, severity string) string {
-	var b, why strings.Builder
+	var b strings.Builder
+	var why unanswered
 	n, over := 0, 0
 	for _, f := range list {
-		if f.State != "fresh" {
-			if p, ok := d.parsed(ctx, f.Path); ok {
-				f.State, f.Source, f.Items = "fresh", "its parser", nil
-				if p != nil {
-					f.Items = []workspace.Problem{*p}
-				}
-			}
-		}
 		if f.State != "fresh" { //control:only-fresh-is-shown
-			if f.State == "settling" {
-				f.Why += "; ask again"
+			if f = d.without(ctx, f); len(f.Items) == 0 {
+				why.add(f)
+				continue
 			}
-			fmt.Fprintf(&why, "[%s: no answer: %s.]\n", f.Path, f.Why)
-			continue
 		}
 		head := false
+		over += f.Left
 		for _, p := range f.Items {
 			if p.Severity > 2 || severity == "error" && p.Severity > 1 || severity == "warning" && p.Severity != 2 {
 				continue
@@ -224,15 +218,59 @@ func (d diagnoser) shown(ctx context.Context, list []workspace.FileProblems, sev
 			}
 		}
 	}
-	if n == 0 {
-		b.WriteString("No diagnostics found")
-		if len(list) == 0 {
-			b.WriteString(": there is no file to check")
-		}
-		b.WriteString(".\n")
+	switch {
+	case len(list) == 0:
+		b.WriteString("No diagnostics found: there is no file to check.\n")
+	case n == 0 && len(why.files) < len(list): //control:no-answer-is-no-praise
+		b.WriteString("No diagnostics found.\n")
 	}
 	more(&b, over)
 	return b.String() + why.String()
+}
+
+// without returns a file that has no fresh list with the mistake that a parser finds, or the reason for no answer.
+func (d diagnoser) without(ctx context.Context, f workspace.FileProblems) workspace.FileProblems {
+	if f.State == "settling" {
+		f.Why += "; ask again"
+	}
+	p, ok := d.parsed(ctx, f.Path)
+	f.Source, f.Items = "its parser", nil
+	switch {
+	case p != nil:
+		f.Items = []workspace.Problem{*p}
+	case ok:
+		f.Why = "it parses; no answer about the rest: " + f.Why
+	default:
+		f.Why = "no answer: " + f.Why
+	}
+	return f
+}
+
+// unanswered are the files without an answer, with their reasons.
+type unanswered struct{ files []workspace.FileProblems }
+
+func (u *unanswered) add(f workspace.FileProblems) { u.files = append(u.files, f) }
+
+// String returns a line for each reason.
+func (u *unanswered) String() string {
+	var order []string
+	of := map[string][]string{}
+	for _, f := range u.files {
+		if of[f.Why] == nil {
+			order = append(order, f.Why)
+		}
+		of[f.Why] = append(of[f.Why], f.Path)
+	}
+	var b strings.Builder
+	for _, why := range order {
+		names := of[why]
+		fmt.Fprintf(&b, "[%s", strings.Join(names[:min(len(names), maxNamed)], ", "))
+		if n := len(names) - maxNamed; n > 0 {
+			fmt.Fprintf(&b, " and %d more", n)
+		}
+		fmt.Fprintf(&b, ": %s.]\n", why)
+	}
+	return b.String()
 }
 
 // parsed parses a file in this process. ok is false if no parser knows it.

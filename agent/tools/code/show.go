@@ -2,6 +2,7 @@ package code
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/handrail-bot/handrail/agent/tools"
@@ -130,7 +131,21 @@ func tree(direction string, a workspace.CodeAnswer) string {
 		b.WriteByte('\n')
 	}
 	more(&b, a.Left)
-	return b.String() + notes(a)
+	return b.String()
+}
+
+// both returns the notes of both directions of a hierarchy, each once.
+func both(list []workspace.CodeAnswer) string {
+	var all workspace.CodeAnswer
+	for _, a := range list {
+		for _, n := range a.Notes {
+			if !slices.Contains(all.Notes, n) {
+				all.Notes = append(all.Notes, n)
+			}
+		}
+		all.Also, all.AlsoMore = append(all.Also, a.Also...), all.AlsoMore+a.AlsoMore
+	}
+	return notes(all)
 }
 
 // notes tells about the way to an answer, and if it may be incomplete.

@@ -297,6 +297,7 @@ func (n navigator) run(ctx context.Context, a tools.Args, _ tools.Progress) (too
 		for i, d := range directions {
 			text += tree(d, answers[i])
 		}
+		text += both(answers)
 	case n.ask == workspace.AskReferences:
 		text = grouped(answers[0])
 	case n.ask == workspace.AskOutline:
@@ -318,6 +319,7 @@ func (n navigator) nothingFound(ctx context.Context, q workspace.CodeQuery, a wo
 		text += ": " + a.Why
 	}
 	text += "." + notes(a)
+	head := ""
 	if q.Ask == workspace.AskOutline {
 		o, err := n.Search.Outline(ctx, workspace.OutlineQuery{Path: q.Path})
 		if err != nil || len(o.Files) == 0 || len(o.Files[0].Defs) == 0 {
@@ -332,18 +334,23 @@ func (n navigator) nothingFound(ctx context.Context, q workspace.CodeQuery, a wo
 	if name == "" {
 		return text
 	}
-	word, head := `\b`+regexp.QuoteMeta(name)+`\b`, "A search for the word gives"
+	word := `\b` + regexp.QuoteMeta(name) + `\b`
 	find := func(pattern string) (workspace.Matches, error) {
 		return n.Search.Search(ctx, workspace.Query{Pattern: pattern, Regex: true, Max: maxSearched})
 	}
 	var m workspace.Matches
 	var err error
-	if q.Ask == workspace.AskTypes {
-		m, err = find(`\b(?:class|interface|struct|record|enum|trait|object|type|impl|extends|implements)\b.*` + word)
-	}
-	if len(m.Files) > 0 {
+	switch q.Ask {
+	case workspace.AskTypes:
 		head = "Lines that define it or derive from it"
-	} else if err == nil {
+		m, err = find(`(?:^|\s)(?:class|interface|struct|record|enum|trait|object|type|impl|extends|implements)\b.*` + word)
+	case workspace.AskDefinition:
+		head = "Lines that seem to define it"
+		m, err = find(`\b(?:func(?: *\([^)]*\))?|fn|def|function|class|interface|struct|record|enum|trait|object|type|module` +
+			`|const|let|var) +` + word)
+	}
+	if len(m.Files) == 0 && err == nil {
+		head = "A search for the word gives"
 		m, err = find(word)
 	}
 	if err != nil || len(m.Files) == 0 {

@@ -25,6 +25,7 @@ const (
 	readyTime  = 20 * time.Second // for the first answer across files
 	maxAlso    = 5
 	maxTries   = 5 // occurrences of a name that are tried
+	maxBeside  = 5 // symbols of a longer name beside those of the name
 	maxOpened  = 30
 	shownAbove = 2 // lines around a place
 )
@@ -113,10 +114,11 @@ func shorten(s string) string {
 }
 
 func (x *question) ask(ctx context.Context) error {
+	if x.q.Ask == workspace.AskOutline { // of one file: the server need not know the others
+		return x.outline(ctx)
+	}
 	x.waitFirst(ctx)
 	switch x.q.Ask {
-	case workspace.AskOutline:
-		return x.outline(ctx)
 	case workspace.AskSymbol:
 		return x.symbols(ctx, x.client)
 	}
@@ -129,7 +131,7 @@ func (x *question) ask(ctx context.Context) error {
 		found := len(x.out.Items) > 0 || x.out.Text != ""
 		if err != nil && (i > 0 || errors.Is(err, lsp.ErrLacks) || errors.Is(err, lsp.ErrSilent)) || found {
 			if found && len(places) > 1 {
-				x.note("That is for the occurrence at line %d; there are %d others", p.Line+1, len(places)-1)
+				x.note("That is for line %d, one of %d with the name", p.Line+1, len(places))
 			}
 			return err
 		}
@@ -193,7 +195,9 @@ func (x *question) hierarchy(ctx context.Context, p lsp.Position) error {
 		item := x.item(lsp.Place{Path: n.Path, Line: n.Line}, 0)
 		item.Kind, item.Name, item.Container, item.Depth = n.Kind, n.Name, n.Container, n.Depth
 		for _, site := range n.Sites {
-			item.Sites = append(item.Sites, site+1)
+			if !slices.Contains(item.Sites, site+1) {
+				item.Sites = append(item.Sites, site+1)
+			}
 		}
 		x.out.Items = append(x.out.Items, item)
 		deep = deep || n.Depth > 0
@@ -240,7 +244,7 @@ func (x *question) references(ctx context.Context, p lsp.Position) error {
 				return nil, err
 			}
 			for _, place := range more {
-				if !seen[place] {
+				if !seen[place] && !x.isThis(place) {
 					seen[place] = true
 					all = append(all, place)
 				}
@@ -252,6 +256,7 @@ func (x *question) references(ctx context.Context, p lsp.Position) error {
 	if err != nil {
 		return err
 	}
+	x.unnamed(found, x.out.Name)
 	left := map[string]int{}
 	type row struct {
 		path string
@@ -275,6 +280,16 @@ func (x *question) references(ctx context.Context, p lsp.Position) error {
 	}
 	slices.SortFunc(x.out.More, func(a, b workspace.FileLeft) int { return strings.Compare(a.Path, b.Path) })
 	return nil
+}
+
+// isThis reports whether a place is the word "this": a server names some of those in static members as uses of the
+// class, and others not.
+func (x *question) isThis(p lsp.Place) bool {
+	if x.v.TSServer == "" {
+		return false
+	}
+	line, ok := x.lineOf(x.rel(p.Path), p.Line)
+	return ok && x.out.Name != "this" && wordAt(line, x.client.Byte(p, line)) == "this" //control:this-is-no-name
 }
 
 // merged returns a position with those of the other declarations of the same thing: TypeScript
@@ -395,6 +410,7 @@ func (x *question) symbols(ctx context.Context, client *lsp.Client) error {
 	if _, err := x.compared(ctx, want, ask, x.definitions); err != nil {
 		return err
 	}
+	exact := 0
 	container := strings.TrimSuffix(strings.TrimSuffix(x.q.Name, want), ".")
 	rank := func(s lsp.Symbol) int {
 		switch name := lastName(s.Name); {
@@ -404,16 +420,24 @@ func (x *question) symbols(ctx context.Context, client *lsp.Client) error {
 			return 1
 		case strings.EqualFold(name, want):
 			return 2
+		case strings.Contains(strings.ToLower(name), strings.ToLower(want)):
+			return 3
 		}
-		return 3
+		return 4
 	}
 	slices.SortStableFunc(list, func(a, b lsp.Symbol) int { return rank(a) - rank(b) })
 	for _, s := range list {
+		if rank(s) == 4 && rank(list[0]) < 4 {
+			break // a server guesses
+		}
 		rel := x.rel(s.Path)
 		if x.q.Kind != "" && s.Kind != x.q.Kind || x.q.Path != "" && !within(rel, x.q.Path) || rel == "" && rank(s) > 1 {
 			continue
 		}
-		if len(x.out.Items) >= x.q.Max {
+		if rank(s) <= 1 {
+			exact++
+		}
+		if len(x.out.Items) >= x.q.Max || exact > 0 && len(x.out.Items) >= exact+maxBeside {
 			x.out.Left++
 			continue
 		}
@@ -583,15 +607,17 @@ func distance(a, b int) int { return max(a-b, b-a) }
 
 // near names definitions of the file that begin as the name does.
 func (x *question) near(name string) string {
+	const alike = 3 // bytes
 	defs, _, _ := outline.Of(x.abs, x.text)
 	var names []string
 	for _, d := range defs {
-		if n := lastName(d.Name); n != "" && name != "" && strings.EqualFold(n[:1], name[:1]) && len(names) < 5 {
+		n := lastName(d.Name)
+		if len(n) >= alike && len(name) >= alike && strings.EqualFold(n[:alike], name[:alike]) && len(names) < 5 {
 			names = append(names, n)
 		}
 	}
 	if len(names) == 0 {
-		return ""
+		return "; find_symbol looks in all files"
 	}
 	return "; it defines " + strings.Join(names, ", ")
 }

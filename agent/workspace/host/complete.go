@@ -85,6 +85,19 @@ func (x *question) odd(found []lsp.Place, name string) (out []string) {
 	return out
 }
 
+// unnamed tells of places in lines that lack the name.
+func (x *question) unnamed(found []lsp.Place, name string) {
+	n := 0
+	for _, p := range found {
+		if line, ok := x.lineOf(x.rel(p.Path), p.Line); ok && !bytes.Contains(line, []byte(name)) {
+			n++
+		}
+	}
+	if n > 0 { //control:lines-without-the-name-are-told
+		x.note("%d of the places are in lines without %s: under another name, or the language server is behind", n, name)
+	}
+}
+
 // maxElsewhere is the maximum number of places without a file that are told.
 const maxElsewhere = 3
 
@@ -115,6 +128,9 @@ func (x *question) lineOf(rel string, n int) (line []byte, ok bool) {
 	if !read {
 		if text, err := (survey{x.h}).source(rel); err == nil {
 			lines = bytes.Split(text, []byte("\n"))
+			if lsp.OddLines(text) { //control:odd-lines-are-told
+				x.note("Lines of %s may be wrong: it has ends of lines that not all programs take as such", rel)
+			}
 		}
 		if x.read == nil {
 			x.read = map[string][][]byte{}

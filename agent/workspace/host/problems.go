@@ -87,7 +87,7 @@ func (s *servers) problems(ctx context.Context, q workspace.ProblemsQuery) ([]wo
 // seeBase takes the problems before as those of the base if they are: the file had the text of the
 // base, and all files of disk, which differ from it now, were set back.
 func (s *servers) seeBase(f *workspace.FileProblems, was []byte, disk map[string]stamp, back []string) {
-	if f.State == string(lsp.Fresh) && len(disk) == 0 {
+	if f.State == string(lsp.Fresh) && f.Left == 0 && len(disk) == 0 {
 		f.Base, f.OfBase = f.Items, true
 		return
 	}
@@ -151,7 +151,7 @@ func (s *servers) problemsInBase(
 	}
 	out = map[string][]workspace.Problem{}
 	for _, c := range list {
-		if d := c.client.Diagnose(ctx, c.abs, time.Until(until)); d.State == lsp.Fresh {
+		if d := c.client.Diagnose(ctx, c.abs, time.Until(until)); d.State == lsp.Fresh && leftOf(d) == 0 {
 			out[c.rel] = problemsOf(d, c.was)
 		}
 	}
@@ -201,7 +201,7 @@ func (s *servers) check(
 			f.Known = true
 		case inBase == nil && client.Sync(ctx, abs, was) == nil:
 			d := client.Diagnose(ctx, abs, time.Until(until))
-			f.Before, f.Known = problemsOf(d, was), d.State == lsp.Fresh
+			f.Before, f.Known = problemsOf(d, was), d.State == lsp.Fresh && leftOf(d) == 0
 		}
 	}
 	if err := client.Sync(ctx, abs, text); err != nil {
@@ -209,14 +209,19 @@ func (s *servers) check(
 		return f
 	}
 	d := client.Diagnose(ctx, abs, max(time.Until(until), 100*time.Millisecond))
-	f.State, f.Why, f.Items = string(d.State), d.Why, problemsOf(d, text)
+	f.State, f.Why, f.Items, f.Left = string(d.State), d.Why, problemsOf(d, text), leftOf(d)
 	if d.State == lsp.Fresh && inBase == nil {
 		s.mu.Lock()
-		s.told[rel] = f.Items
+		if s.told[rel] = f.Items; f.Left > 0 { //control:part-of-a-list-is-not-compared
+			delete(s.told, rel)
+		}
 		s.mu.Unlock()
 	}
 	return f
 }
+
+// leftOf returns the number of problems that [problemsOf] leaves out.
+func leftOf(d lsp.Diagnosis) int { return d.Left + max(0, len(d.Items)-maxProblems) }
 
 // serverBy returns the running server for a file, and starts it if it has to, within a time limit. A server
 // that is late goes on starting; ok is false then.

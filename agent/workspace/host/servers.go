@@ -313,9 +313,12 @@ func (s *servers) follow(v *server, client *lsp.Client, pr *program) {
 		case <-tick.C:
 		}
 		used := s.h.procs.memory(pr.family())
+		self, seen := process(pr.cmd.Process.Pid)
 		v.mu.Lock()
 		switch {
 		case v.client.Load() != client:
+		case seen && self.state == 'Z': //control:server-that-left-its-output
+			v.stop(s.h, "")
 		case used > most: //control:server-memory
 			v.stop(s.h, fmt.Sprintf("the language server %s was stopped: it used more than %d MB", v.Name, most>>20))
 		case time.Since(v.used) > idle && s.asking.Load() == 0: //control:server-idles

@@ -191,13 +191,14 @@ func TestLyingServers(t *testing.T) {
 		lsptest.Null:     {all, ""},
 		lsptest.Negative: {"b.x:1 c.x:2", "names lines that are not there"},
 		lsptest.Else:     {all, "5 of the places are in no file that can be read: jdt://contents/"},
+		lsptest.Shifted:  {"", "4 of the places are in lines without Hub"}, // another line has it, too
 	} {
 		s := serve(t, lies, threeFiles, workspace.Limits{})
 		a := s.ask(workspace.CodeQuery{Ask: workspace.AskReferences, Path: "a.x", Name: "Hub", Line: 1})
 		if lies == lsptest.Negative {
 			want[0] = placesOf(a.Also) // its files are named
 		}
-		if len(a.Items) > 0 || placesOf(a.Also) != want[0] || !strings.Contains(strings.Join(a.Notes, "\n"), want[1]) {
+		if len(a.Items) > 0 && lies != lsptest.Shifted || placesOf(a.Also) != want[0] || !strings.Contains(strings.Join(a.Notes, "\n"), want[1]) {
 			t.Errorf("%s: %+v", lies, a)
 		}
 		a = s.ask(workspace.CodeQuery{Ask: workspace.AskOutline, Path: "a.x"})
@@ -446,6 +447,63 @@ func TestCommandsAreTold(t *testing.T) {
 	}
 }
 
+// TestDeafServer: a server that does not hear of changes is given the files whose lines it has wrong.
+func TestDeafServer(t *testing.T) {
+	s := serve(t, lsptest.Deaf, threeFiles, workspace.Limits{})
+	q := workspace.CodeQuery{Ask: workspace.AskReferences, Path: "a.x", Name: "Hub", Line: 1}
+	s.ask(q)
+	line := "printf '\\n\\nuse Hub\\n' > b.x; rm c.x"
+	if _, err := s.Workspace.Run(t.Context(), workspace.Command{Line: line}, nil); err != nil {
+		t.Fatal(err)
+	}
+	a := s.ask(q)
+	if got := placesOf(a.Items); got != "a.x:1 a.x:2 b.x:3" || !strings.Contains(strings.Join(a.Notes, "\n"), "lines that are not there") {
+		t.Errorf("references are %q: %+v", got, a)
+	}
+}
+
+// TestOddLines: an answer about a file with ends of lines that servers count in other ways says so.
+func TestOddLines(t *testing.T) {
+	s := serve(t, lsptest.Returns, map[string]string{"a.x": "func Hub\n", "b.x": "x\ry\ruse Hub\nHub\n\n\n"}, workspace.Limits{})
+	a := s.ask(workspace.CodeQuery{Ask: workspace.AskReferences, Path: "a.x", Name: "Hub"})
+	if !strings.HasPrefix(strings.Join(a.Notes, "\n"), "Lines of b.x may be wrong") {
+		t.Errorf("%+v", a)
+	}
+}
+
+// TestThisIsNoName: places with "this" are no references to a class.
+func TestThisIsNoName(t *testing.T) {
+	s := serve(t, lsptest.TSServer+","+lsptest.This, map[string]string{"a.x": "func Hub\nthis Hub\nthis\n"}, workspace.Limits{})
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := workspace.LanguageServer{Name: "typescript-language-server", Command: []string{self}, Extensions: []string{"x"}}
+	if _, err := s.Languages(t.Context(), []workspace.LanguageServer{known}); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"Hub": "a.x:1 a.x:2", "this": "a.x:2 a.x:3"} {
+		a := s.ask(workspace.CodeQuery{Ask: workspace.AskReferences, Path: "a.x", Name: name})
+		if got := placesOf(a.Items); got != want || len(a.Notes) > 1 {
+			t.Errorf("references to %s are %q: %+v", name, got, a)
+		}
+	}
+}
+
+// TestSymbolsBeside: beside a symbol of the name only a few with longer names are shown, and none that the server
+// guesses.
+func TestSymbolsBeside(t *testing.T) {
+	text := "func Hub\nfunc other\n"
+	for _, more := range "ABCDEFGH" {
+		text += "func Hub" + string(more) + "\n"
+	}
+	s := serve(t, lsptest.Guesses, map[string]string{"a.x": text}, workspace.Limits{})
+	a := s.ask(workspace.CodeQuery{Ask: workspace.AskSymbol, Name: "Hub"})
+	if len(a.Items) != 1+maxBeside || a.Items[0].Name != "Hub" || a.Items[1].Name != "HubA" || a.Left != 3 {
+		t.Errorf("%d symbols and %d more: %+v", len(a.Items), a.Left, a.Items)
+	}
+}
+
 // TestProgramsAreTold: so are files that a program changes, while it runs and at its end.
 func TestProgramsAreTold(t *testing.T) {
 	s := serve(t, "", threeFiles, workspace.Limits{})
@@ -568,6 +626,57 @@ func TestServerEnds(t *testing.T) {
 			t.Fatalf("a server with too much memory: %+v", a)
 		}
 		<-time.After(100 * time.Millisecond)
+	}
+}
+
+// TestHalfEnds: a server that closes its output and stays is ended, and so is the program that one leaves with its
+// output when it ends.
+func TestHalfEnds(t *testing.T) {
+	for _, lies := range []string{lsptest.HangUp, lsptest.Orphan} {
+		s := serve(t, lies, threeFiles, workspace.Limits{})
+		q := workspace.CodeQuery{Ask: workspace.AskReferences, Path: "a.x", Name: "Hub"}
+		if a := s.ask(q); !strings.HasSuffix(a.Why, "the language server fake failed: it has ended") {
+			t.Errorf("%s: %+v", lies, a)
+		}
+		if a := s.ask(q); a.Why != "the language server fake has ended by itself 2 times and is not started again" {
+			t.Errorf("%s: the second time: %+v", lies, a)
+		}
+		list, err := os.ReadFile(s.starts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, text := range strings.Fields(string(list)) {
+			pid, err := strconv.Atoi(text)
+			for until := time.Now().Add(10 * time.Minute); err == nil && syscall.Kill(pid, 0) == nil; {
+				if time.Now().After(until) {
+					t.Fatalf("%s: server %d goes on", lies, pid)
+				}
+				<-time.After(20 * time.Millisecond)
+			}
+		}
+	}
+}
+
+// TestManyProblems: a list that is cut is not compared with another one.
+func TestManyProblems(t *testing.T) {
+	s := serve(t, "", map[string]string{"a.x": strings.Repeat("BROKEN\n", 300)}, workspace.Limits{})
+	for n, want := range []string{"? 200 101", "? 200 100"} {
+		text := strings.Repeat("\n", n) + strings.Repeat("BROKEN\n", 301-n)
+		if err := s.Write(t.Context(), "a.x", []byte(text)); err != nil {
+			t.Fatal(err)
+		}
+		list, err := s.Problems(t.Context(), workspace.ProblemsQuery{Changed: true, Within: 10 * time.Minute})
+		if err != nil || len(list) != 1 {
+			t.Fatalf("%+v, %v", list, err)
+		}
+		f := list[0]
+		got := fmt.Sprintf("%d %d", len(f.Items), f.Left)
+		if !f.Known {
+			got = "? " + got
+		}
+		if got != want {
+			t.Errorf("edit %d: %s, want %s", n, got, want)
+		}
 	}
 }
 

@@ -18,10 +18,7 @@ const place = (node) => {
 const resolved = (symbol) => symbol && (symbol.flags & ts.SymbolFlags.Alias) ? checker.getAliasedSymbol(symbol) : symbol;
 const uses = new Map();
 const visit = (node) => {
-  // In a static member, this names the class.
-  const names = ts.isIdentifier(node) ||
-    node.kind === ts.SyntaxKind.ThisKeyword && ts.isStatic(ts.getThisContainer(node, false, false));
-  if (names) {
+  if (ts.isIdentifier(node)) {
     const symbols = [checker.getSymbolAtLocation(node)];
     if (ts.isShorthandPropertyAssignment(node.parent)) symbols.push(checker.getShorthandAssignmentValueSymbol(node.parent));
     if (ts.isExportSpecifier(node.parent)) symbols.push(checker.getExportSpecifierLocalTargetSymbol(node.parent));
