@@ -182,7 +182,8 @@ func changes(b *strings.Builder, s *session.State) {
 		b.WriteString("Changed" + whose + ":\n\n")
 		fileList(b, s.Files)
 	default:
-		fileList(b, s.Files) //control:counts-once
+		b.WriteString("Changed:\n\n") //control:counts-once
+		fileList(b, s.Files)
 	}
 }
 

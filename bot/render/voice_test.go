@@ -88,7 +88,7 @@ func TestCountsOnce(t *testing.T) {
 		if n := strings.Count(text, plural(files, "file")+" changed"); n != 1 {
 			t.Errorf("%d files are counted %d times in\n%s", files, n, text)
 		}
-		if !strings.Contains(text, "- `a.go` +3 −1") {
+		if !strings.Contains(text, "\nChanged:\n\n- `a.go` +3 −1") { // a list of its own, apart from the one above
 			t.Errorf("a.go is missing in\n%s", text)
 		}
 	}

@@ -47,7 +47,7 @@ var controlsOfBot = []control{
 	{"ready-after-the-last", "value 0", "./bot/ci", "TestDraftWaits"},
 	{"ready-head", "false", "./bot/ghapp", "TestRefusedWrites"},
 	{"one-voice", `value "the agent wants to " + what`, "./bot/render", "TestOneVoice"},
-	{"counts-once", `value files(b, s.Files, whose)`, "./bot/render", "TestCountsOnce"},
+	{"counts-once", `value b.WriteString("**" + plural(len(s.Files), "file") + " changed**\n\n")`, "./bot/render", "TestCountsOnce"},
 	{"checked-is-told", "drop", "./bot/render", "TestTestsAreTold"},
 	{"line-answer-alone", "value wr", "./cmd/handrail", "TestScripts/serve_line_comment"},
 	{"one-comment-a-request", "false", "./cmd/handrail", "TestScripts/serve_one_comment"},

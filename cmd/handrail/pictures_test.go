@@ -29,9 +29,9 @@ var (
 const shots = "../../docs/pictures"
 
 // themes are those of GitHub in which each picture is made, with the colours of the frame of a comment.
-var themes = map[string]struct{ page, frame, head, quiet string }{
-	"light": {"#ffffff", "#d1d9e0", "#f6f8fa", "#59636e"},
-	"dark":  {"#0d1117", "#3d444d", "#151b23", "#9198a1"},
+var themes = map[string]struct{ page, frame, head, text string }{
+	"light": {"#ffffff", "#d1d9e0", "#f6f8fa", "#1f2328"},
+	"dark":  {"#0d1117", "#3d444d", "#151b23", "#f0f6fc"},
 }
 
 // What differs from run to run, and what stands for it in a picture.
@@ -146,6 +146,8 @@ func reviewed(t *testing.T) string {
 - say: "Two faults. [TASK_COMPLETE]"
 - say: "Nothing new. [TASK_COMPLETE]"
 `)
+	s.cfg.Model.Name = "qwen3:8b"
+	s.restart(nil)
 	push := func(file string) {
 		_, err := s.gh.Push(storyRepo, "greet-by-name", "you", map[string]string{"greet.sh": file})
 		must(t, err)
@@ -171,7 +173,7 @@ func takePicture(t *testing.T, text, theme, file string) {
 	css, err := os.ReadFile(filepath.Join(*githubCSS, "github-markdown-"+theme+".css"))
 	must(t, err)
 	c := themes[theme]
-	frame := strings.NewReplacer("PAGE", c.page, "FRAME", c.frame, "HEAD", c.head, "QUIET", c.quiet).Replace(commentPage)
+	frame := strings.NewReplacer("PAGE", c.page, "FRAME", c.frame, "HEAD", c.head, "INK", c.text).Replace(commentPage)
 	page := filepath.Join(t.TempDir(), "page.html")
 	must(t, os.WriteFile(page, []byte("<!doctype html><meta charset=\"utf-8\"><style>"+string(css)+"</style>"+frame+asOnGitHub(string(shown))+"</div></div>"), 0o600))
 	shot := filepath.Join(t.TempDir(), "shot.png")
@@ -193,8 +195,11 @@ func takePicture(t *testing.T, text, theme, file string) {
 	must(t, os.WriteFile(file, out.Bytes(), 0o644))
 }
 
-// asOnGitHub adds what GitHub adds to the HTML of its parser: links of numbers, and the classes of lists of tasks.
+// asOnGitHub adds what GitHub adds to the HTML of its parser: short links of comments and numbers, accounts, and
+// the classes of lists of tasks.
 func asOnGitHub(html string) string {
+	html = regexp.MustCompile(`>https://github\.com/team/app/(?:issues|pull)/(\d+)#[a-z]+[-_]r?\d+</a>`).ReplaceAllString(html, `>#$1 (comment)</a>`)
+	html = regexp.MustCompile(`<p>@(\w+)`).ReplaceAllString(html, `<p><b>@$1</b>`)
 	html = regexp.MustCompile(`([\s(])#(\d+)\b`).ReplaceAllString(html, `$1<a href="#">#$2</a>`)
 	html = strings.ReplaceAll(html, `<li><input type="checkbox"`, `<li class="task-list-item"><input class="task-list-item-checkbox" type="checkbox"`)
 	return strings.ReplaceAll(html, "<ul>\n<li class=\"task-list-item\">", "<ul class=\"contains-task-list\">\n<li class=\"task-list-item\">")
@@ -232,7 +237,7 @@ func cropped(t *testing.T, picture image.Image) image.Image {
 const commentPage = `<style>
 body{margin:12px;background:PAGE;font-family:-apple-system,"Noto Sans",Helvetica,Arial,sans-serif}
 .comment{border:1px solid FRAME;border-radius:6px;overflow:hidden}
-.by{background:HEAD;border-bottom:1px solid FRAME;padding:8px 16px;color:QUIET;font-size:14px}
+.by{background:HEAD;border-bottom:1px solid FRAME;padding:8px 16px;color:INK;font-size:14px}
 .by b{font-weight:600}.by i{font-style:normal;font-size:12px;border:1px solid FRAME;border-radius:2em;padding:0 6px;margin-left:4px}
 .markdown-body{padding:16px;font-size:14px}
 </style><div class="comment"><div class="by"><b>handrail</b><i>bot</i></div><div class="markdown-body">`
