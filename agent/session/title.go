@@ -39,7 +39,7 @@ func Title(said string, files []FileChange) string {
 		return ""
 	case strings.ContainsAny(strings.Replace(said, "!: ", ": ", 1), "<>[]{}|\\?!@#*~%") || strings.Contains(said, "://"): //control:title-is-plain
 		return ""
-	case strings.ContainsFunc(what, func(r rune) bool { return !unicode.IsPrint(r) }), preface().MatchString(said): //control:title-is-printed
+	case strings.ContainsFunc(what, func(r rune) bool { return !unicode.IsPrint(r) }) || preface().MatchString(said): //control:title-is-printed
 		return ""
 	case !isOrder(first, rest) || !namesOnly(said, files) || claimsTests(what, files): //control:title-of-the-change
 		return ""
