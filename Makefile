@@ -187,9 +187,12 @@ stale:
 orders:
 	@HANDRAIL_REQUIRE_ENGINES=postgres $(GO) test ./bot -count=1 -run '^Test(Bot)?Orders$$' -v -timeout 30m -args -orders.all $(QUIET)
 
-# The pictures of the handbook, from what the bot says: by GitHub's parser, in Chromium.
+# The pictures of the handbook, from what the bot says: by GitHub's parser and with its style, in
+# Chromium, in both themes. The style is installed into PICTURES.
+PICTURES ?= $(CURDIR)/.pictures
 pictures:
-	@$(GO) test ./cmd/handrail -count=1 -run '^TestPictures$$' -v -args -pictures.write $(QUIET)
+	@npm install --silent --no-audit --no-fund --ignore-scripts --prefix $(PICTURES) github-markdown-css@5.9.0
+	@$(GO) test ./cmd/handrail -count=1 -run '^TestPictures$$' -v -args -pictures.write -pictures.css='$(abspath $(PICTURES))/node_modules/github-markdown-css' $(QUIET)
 
 # The first hour of somebody who found this repository, in a minimal Debian and in a plain
 # container. Needs root, mmdebstrap and docker.
@@ -220,9 +223,9 @@ models-bad:
 
 # A real model (OLLAMA_HOST, MODEL=…, CASES=n of each kind) reviews pull requests with a planted
 # fault and without one; it says what was found, what nobody planted, and what was unsure.
-# TestCorpus says first how often a model that is wrong about lines, sides and words was put right.
+# TestCorpus and TestLies say first how often a model that is wrong about lines, sides and words was put right.
 review-eval:
-	@HANDRAIL_LONG=1 $(GO) test ./bot/reviewer -count=1 -run '^TestCorpus$$' -v $(QUIET)
+	@HANDRAIL_LONG=1 $(GO) test ./bot/reviewer -count=1 -run '^Test(Corpus|Lies)$$' -v $(QUIET)
 	@$(GO) test ./bot/reviewer -count=1 -run '^TestReviewEval$$' -v -timeout 48h -args -eval.model='$(MODEL)' -eval.cases=$(or $(CASES),0) $(QUIET)
 
 # MCP servers of others, from npm and the Go proxy: they are listed and called through the

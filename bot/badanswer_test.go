@@ -63,7 +63,7 @@ func TestStopWithoutLookup(t *testing.T) {
 				}
 				w.breaks("", "")
 				must(t, w.work())
-				if row, err = w.store.Sessions.ByThread(t.Context(), w.issue.Key()); err != nil || row.State != session.PhaseStopped || w.count("Stopped by kim") == 0 {
+				if row, err = w.store.Sessions.ByThread(t.Context(), w.issue.Key()); err != nil || row.State != session.PhaseStopped || w.count("kim stopped this") == 0 {
 					t.Errorf("the session is %s: %v; the bot wrote %q", row.State, err, w.own())
 				}
 			})
@@ -97,7 +97,7 @@ func TestStopOfOthersNeedsALookup(t *testing.T) {
 	}
 	w.breaks("", "")
 	must(t, w.work())
-	if w.count("Stopped by max") == 0 {
+	if w.count("max stopped this") == 0 {
 		t.Errorf("the bot wrote %q", w.own())
 	}
 }

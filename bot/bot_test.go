@@ -334,7 +334,7 @@ func TestStopBehindOthers(t *testing.T) {
 	}
 	w.say("/agent fix it")
 	must(t, w.work())
-	if runs != 1 || w.count("**stopped**") == 0 || w.count("Stopped by kim") == 0 || w.count("I did not start") != 0 {
+	if runs != 1 || w.count("**stopped**") == 0 || w.count("kim stopped this") == 0 || w.count("I did not start") != 0 {
 		t.Errorf("%d runs, the bot wrote %q", runs, w.own())
 	}
 	row, err := w.store.Sessions.ByThread(t.Context(), w.issue.Key())
@@ -414,7 +414,7 @@ func TestToldAtOnce(t *testing.T) {
 		return session.Outcome{}, fault.UserError{Text: "the key is not known"}
 	}
 	w.say("/agent fix it")
-	if err := w.work(); err != nil || runs != 1 || w.count("The session could not continue: the key is not known.") != 1 {
+	if err := w.work(); err != nil || runs != 1 || w.count("I could not go on: the key is not known.") != 1 {
 		t.Errorf("%d runs, %v, the bot wrote %q", runs, err, w.own())
 	}
 }

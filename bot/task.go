@@ -333,6 +333,7 @@ func (r *request) open(ctx context.Context, before *session.Item) error {
 	if r.job != nil { // its result is reported in another way
 		place.Config.Comments = policy.Comments{Progress: policy.NoProgress, End: policy.Quiet}
 	}
+	title, _ := untrusted.CleanPlain(w.at.Issue.Title)
 	data, err := json.Marshal(
 		live.Data{
 			Unattended:   live.Unattended{Schedule: r.job},
@@ -342,6 +343,7 @@ func (r *request) open(ctx context.Context, before *session.Item) error {
 			Repository:   w.at.Repo.ID,
 			Target:       place.Target,
 			IsPull:       w.at.Pull != nil,
+			Title:        title,
 			Config:       place.Config,
 			Whole:        part.whole(),
 		},

@@ -371,7 +371,7 @@ func TestWordsAreKept(t *testing.T) {
 	c.asks("aaaa2222", "medium", true)
 	asked := func() (n int) {
 		for _, cm := range c.gh.Thread(c.w.at.Ref).Comments {
-			n += strings.Count(cm.Body, "Only a command answers")
+			n += strings.Count(cm.Body, "Words and reactions approve nothing")
 		}
 		return n
 	}

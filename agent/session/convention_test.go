@@ -15,7 +15,7 @@ func TestConventionOf(t *testing.T) {
 		"conventional":     {"fix: a|feat(x)!: b|docs: c|chore: d|Say e|Merge x", typedSubjects},
 		"a half":           {"fix: a|feat: b|docs: c|Say d|Say e|Say f", ""},
 		"scoped":           {"net/http: a|cmd/go: b|all: c|runtime, os: d|Say e", scopedSubjects},
-		"keyed":            {"APP-1 a|APP-2: b|[APP-3] c|APP-4 d|APP-5 e", keyedSubjects},
+		"keyed":            {"APP-1 a|APP-2: b|[APP-3] c|APP-4 d|APP-5 e", keyedSubjects + " APP-0 "},
 		"a shouting issue": {"HELP: a|Fix b|Add c|Say d|Say e", ""},
 	} {
 		if got := ConventionOf(strings.Split(c.subjects, "|")); got != c.want {

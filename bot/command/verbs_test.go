@@ -398,10 +398,10 @@ func TestAnswered(t *testing.T) {
 	for body, want := range map[string]string{
 		"1": "SQLite", "2.": "PostgreSQL 15", "#3": "No database", "3)": "No database", "2: PostgreSQL 15": "PostgreSQL 15", "**1**": "SQLite",
 		"sqlite": "SQLite", "SQLite!": "SQLite", "`SQLite`": "SQLite", "PostgreSQL 15": "PostgreSQL 15", "no database.": "No database",
-		"> Which database should the example use?\n\nWhat the others use.":                                  "What the others use.",
-		"> should the example use\n\n2":                                                                     "PostgreSQL 15",
-		"> ### ❓ The agent asks\n>\n> Which **database** should the example use?\n>\n> Both work.\n\nNone.": "None.",
-		"None.\n\n> Which **database** should the example use?":                                             "None.",
+		"> Which database should the example use?\n\nWhat the others use.":                                     "What the others use.",
+		"> should the example use\n\n2":                                                                        "PostgreSQL 15",
+		"> ### ❓ I have a question\n>\n> Which **database** should the example use?\n>\n> Both work.\n\nNone.": "None.",
+		"None.\n\n> Which **database** should the example use?":                                                "None.",
 		"4": "", "option 2": "", "1 please": "", "0": "", "12": "", "1 or 2": "", "2 hours later it still fails": "", "SQLite is what I use": "", "postgres": "", "I think so": "", "yes": "", "": "",
 		"> Something else entirely\n\nYes": "", "> use?\n\nyes": "", "> Which database should the example use?": "", "> Which database should the example use?\n\n1\n\n<!-- handrail:k -->": "", "1 <!-- handrail:k -->": "",
 	} {

@@ -52,7 +52,7 @@ func TestPages(t *testing.T) {
 		},
 		"/?state=finished":                {"team/app#7", "team/site#2"},
 		"/?repo=team/site":                {"team/site#8"},
-		"/approvals":                      {"rm -rf build &amp;&amp; go test ./...", "sha256 9f3a9f3a"},
+		"/approvals":                      {"rm -rf build &amp;&amp; go test ./...", "sha256 3b9f60c2"},
 		"/s/sample":                       {"Add overflows for large numbers", "Edited calc/add.go", `<span class="add">&#43;	sum := int64(a) &#43; int64(b)`, "Test the limits", "Step 2", "Thoughts", "https://github.com/team/app/issues/12"},
 		"/s/sample/text/12":               {"TestAdd (0.00s)"},
 		"/assets/style.css":               {"--ground"},
@@ -509,13 +509,17 @@ func TestStanding(t *testing.T) {
 	} {
 		w := newWorld()
 		w.now = now
-		r.ID, r.Thread, r.Repo = "s", "team/app#1", "team/app"
+		r.ID, r.Thread, r.Repo, r.Data = "s", "team/app#1", "team/app", []byte(`{"title": "The greeting <is> wrong"}`)
 		w.add(*r)
 		cfg := w.config()
 		cfg.Lease = 15 * time.Second
 		_, web := start(t, cfg)
 		if _, body := get(t, web.Client(), web.URL+"/"); !strings.Contains(html.UnescapeString(body), `<span class="phase">`+want) {
 			t.Errorf("the list lacks %q: %s", want, body[strings.Index(body, `class="card"`):])
+		} else if works := strings.Contains(want, " works on it; "); works != strings.Contains(body, `class="sign runs"`) {
+			t.Errorf("%q has the sign of work that goes on: %v", want, !works)
+		} else if !strings.Contains(body, "<strong>team/app#1</strong> The greeting &lt;is&gt; wrong") {
+			t.Error("the list lacks the title")
 		}
 	}
 }

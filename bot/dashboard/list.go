@@ -20,6 +20,7 @@ import (
 type row struct {
 	*store.Session
 	Used  policy.Limits
+	Title string // of the thread; "" if unknown
 	Sign  string // class of the style sheet
 	Stand string // reason of its wait, or the server that works on it
 	Beat  string // age of that server's heartbeat; "" without one
@@ -51,15 +52,20 @@ func phasesOf(name string) (out []session.Phase) {
 
 // rowOf describes a session. It reads only its row.
 func (s *Server) rowOf(r *store.Session) row {
-	var data struct{ Used policy.Usage }
+	var data struct {
+		Used  policy.Usage
+		Title string
+	}
 	_ = json.Unmarshal(r.Data, &data) // the zero value is shown as unknown
 	now := s.cfg.Now()
-	out := row{Session: r, Used: data.Used.Total, Sign: "over", Age: ago(now.Sub(r.Updated)), Link: s.thread(r)}
+	out := row{Session: r, Used: data.Used.Total, Title: data.Title, Sign: "over", Age: ago(now.Sub(r.Updated)), Link: s.thread(r)}
 	switch {
 	case r.State.Waits():
 		out.Sign = "waits"
-	case !r.State.Over():
+	case r.State == session.PhaseRunning && held(r, now) && r.Stall.Why == "": //control:dashboard-waiting-is-no-work
 		out.Sign = "runs"
+	case !r.State.Over():
+		out.Sign = "stands"
 	case r.State == session.PhaseFailed, r.State == session.PhaseCrashed:
 		out.Sign = "failed"
 	case r.State == session.PhaseStopped:

@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"net/http/httptest"
@@ -157,7 +158,10 @@ func (w *world) sample() {
 		e.Time = at
 		return e
 	}
-	commit := func(c string) string { return strings.Repeat(c, 40) }
+	commit := func(c string) string {
+		sum := sha256.Sum256([]byte(c))
+		return fmt.Sprintf("%x", sum[:20])
+	}
 	add := []session.FileChange{{Path: "calc/add.go", Kind: session.ChangeModify, Added: 4, Removed: 1, Blob: "100644 b1", Was: "100644 a1"}}
 	test := []session.FileChange{{Path: "calc/add_test.go", Kind: session.ChangeCreate, Added: 18, Blob: "100644 b2"}}
 	r := w.row("sample", "team/app#12", session.PhaseAwaitingApproval, 3*time.Hour)
@@ -195,7 +199,7 @@ func (w *world) sample() {
 		ev(session.TypeDecision, 4, session.Decision{Call: "c5", Verdict: policy.Ask}),
 		ev(session.TypeAsked, 4, session.Asked{
 			ID: "k7m2p4xa", Kind: session.AskApproval, Call: "c5", Tool: "run_terminal_command", Severity: "high",
-			Display: "rm -rf build && go test ./...", Digest: strings.Repeat("9f3a", 16), Reasons: []string{"rm removes a directory that is not in the repository"},
+			Display: "rm -rf build && go test ./...", Digest: "3b9f60c2d41e7a58806b1fe29c357d04ab62e8f0914dc7735e208bf6a19c4d7e", Reasons: []string{"rm removes a directory that is not in the repository"},
 		}),
 		ev(session.TypeEnded, 4, session.Ended{Outcome: session.Outcome{Status: session.StatusAwaitingApproval, Turns: 4}}),
 	)

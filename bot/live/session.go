@@ -29,6 +29,7 @@ type Data struct {
 	Repository   int64         `json:"repository,omitempty"` // GitHub's number of it; 0 in sessions of older versions
 	Target       string        `json:"target"`               // base branch of the pull request
 	IsPull       bool          `json:"is_pull"`
+	Title        string        `json:"title,omitempty"` // of its thread as the session began, as plain text
 	Config       policy.Config `json:"config"`
 
 	Used policy.Usage `json:"used,omitzero"`

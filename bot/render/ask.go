@@ -26,6 +26,9 @@ const (
 	settled                // not at all, since it is settled
 )
 
+// repositoryWants begins the title of a request that the repository's configuration makes.
+const repositoryWants = "the repository wants to"
+
 func approval(a session.Asked, requester string, ways waysToAnswer) string {
 	if ways == settled {
 		a.Deadline = time.Time{}
@@ -37,20 +40,20 @@ func approval(a session.Asked, requester string, ways waysToAnswer) string {
 		return planText(a, requester, ways)
 	}
 	var b strings.Builder
-	who, what, lang := "the agent", "run a command", "sh"
-	approved, denied := "allows exactly this, once", "and the agent goes on without it"
+	who, what, lang := "", "run a command", "sh"
+	approved, denied := "allows exactly this, once", "and I go on without it"
 	switch {
 	case a.Tool == session.GuestAction && strings.HasPrefix(a.Display, session.GuestOther):
-		what, lang = "use a tool of its own", "text"
+		what, lang = "use a tool that is not Handrail's", "text"
 	case a.Tool == "run_terminal_command", a.Tool == session.GuestAction && len(a.Paths) == 0:
 	case a.Tool == session.SetUpTool:
-		who, what = "the repository", "run its set-up, once for all sessions"
+		who, what = repositoryWants, "run its set-up, once for all sessions"
 		approved, denied = "allows it for all sessions, until it changes", "for all sessions until it changes"
 	case a.Tool == session.ProposedServer:
-		who, what, lang = "the repository", "use the MCP server "+code(a.Server)+", in all sessions", "text"
+		who, what, lang = repositoryWants, "use the MCP server "+code(a.Server)+", in all sessions", "text"
 		approved, denied = "allows it for all sessions, until it changes", "for all sessions until it changes"
 	case a.Tool == session.ProposedLanguageServer:
-		who, what, lang = "the repository", "use the language server "+code(a.Server)+", in all sessions", "text"
+		who, what, lang = repositoryWants, "use the language server "+code(a.Server)+", in all sessions", "text"
 		approved, denied = "allows it for all sessions, until it changes", "for all sessions until it changes"
 	case a.Server != "":
 		what, lang = "use the MCP server "+code(a.Server), "text"
@@ -63,7 +66,11 @@ func approval(a session.Asked, requester string, ways waysToAnswer) string {
 	default:
 		what, lang = "change "+paths(a.Paths), "diff"
 	}
-	fmt.Fprintf(&b, "### ✋ Approval `%s`: %s wants to %s\n\n", a.ID, who, what)
+	how := who + " " + what
+	if who == "" {
+		how = "may I " + what + "?" //control:one-voice
+	}
+	fmt.Fprintf(&b, "### ✋ Approval `%s`: %s\n\n", a.ID, how)
 	shown := untrusted.EscapeVisible(a.Display)
 	b.WriteString(fenced(lang, shown))
 	if !strings.Contains(clean(fenced(lang, shown)), shown) {
@@ -86,7 +93,7 @@ func approval(a session.Asked, requester string, ways waysToAnswer) string {
 // question returns the text of the agent's question.
 func question(a session.Asked, ways waysToAnswer) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "### ❓ The agent asks\n\n%s\n\n", askedText(a))
+	fmt.Fprintf(&b, "### ❓ I have a question\n\n%s\n\n", askedText(a))
 	for i, c := range a.Choices {
 		fmt.Fprintf(&b, "%d. %s\n", i+1, item(line(c, 300)))
 	}

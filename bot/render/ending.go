@@ -20,7 +20,7 @@ func Ending(s *session.State, progress string, pull int) string {
 	if pull > 0 {
 		parts = append(parts, fmt.Sprintf("pull request #%d", pull))
 	}
-	return strings.Join(append([]string{how}, parts...), " · ") + ": " + progress + "\n"
+	return strings.Join(append([]string{how}, parts...), " · ") + "\n\nMore: " + progress + "\n"
 }
 
 // wishes are the first words for the end of a run about checkpoints only.

@@ -84,7 +84,7 @@ func eventsOf(text string, at int) []*session.Event {
 
 func TestTitleOfAnyLetters(t *testing.T) {
 	for in, want := range map[string]string{
-		"éclair is wrong": "Éclair is wrong", "修复登录": "修复登录", "ǆ": "Ǆ", "fix it": "Fix it", "": "Changes by the agent", "ß": "ß", "👩‍👧 broken": "👩‍👧 broken",
+		"éclair is wrong": "Éclair is wrong", "修复登录": "修复登录", "ǆ": "Ǆ", "fix it": "Fix it", "": "Changes by Handrail", "ß": "ß", "👩‍👧 broken": "👩‍👧 broken",
 	} {
 		if got := PullTitle(in); got != want {
 			t.Errorf("PullTitle(%q) = %q, want %q", in, got, want)

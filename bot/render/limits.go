@@ -29,7 +29,7 @@ func NotAllowed(no *policy.NotAllowed) string {
 
 // NoLonger returns the reason for the end of a session with a disallowed mode or model.
 func NoLonger(no *policy.NotAllowed) string {
-	return "The session cannot go on: " + NotAllowed(no) + "."
+	return "I cannot go on: " + NotAllowed(no) + "."
 }
 
 // TurnsLater says that `--turns` has no effect on a running request.

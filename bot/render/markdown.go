@@ -54,7 +54,7 @@ func Progress(s *session.State, l Links) untrusted.Post {
 	locateWork(&b, s.Sent, "this thread")
 	todo(&b, s.Todo)
 	if changed(s) {
-		files(&b, s.Files, since(s))
+		changes(&b, s)
 	}
 	leftOut(&b, s.LeftOut)
 	b.WriteString(notSetUp(s.Timeline) + notServed(s.Timeline))
@@ -193,6 +193,28 @@ func files(b *strings.Builder, list []session.FileChange, whose string) {
 		return
 	}
 	fmt.Fprintf(b, "**%s changed**%s %s\n\n", plural(len(list), "file"), whose, counts(total(list)))
+	fileList(b, list)
+}
+
+// changes lists the changed files of a session. Their number and lines are left out if the
+// headline has them.
+func changes(b *strings.Builder, s *session.State) {
+	whose := since(s)
+	switch {
+	case len(s.Files) == 0:
+	case len(results(s)) == 0:
+		files(b, s.Files, whose)
+	case whose != "":
+		b.WriteString("Changed" + whose + ":\n\n")
+		fileList(b, s.Files)
+	default:
+		b.WriteString("Changed:\n\n") //control:counts-once
+		fileList(b, s.Files)
+	}
+}
+
+// fileList lists files with their changed lines.
+func fileList(b *strings.Builder, list []session.FileChange) {
 	for i, f := range list {
 		if i == maxListed {
 			fmt.Fprintf(b, "- … and %d more\n", len(list)-i)
@@ -307,9 +329,9 @@ func next(s *session.State) string {
 	case session.PhaseFailed, session.PhaseCrashed:
 		return "Try again with `/agent retry`."
 	case session.PhaseWaitingModel:
-		return "The model server does not answer, has no room for the model, or refuses the key. Nothing is lost: the session continues by itself when the server is back. End it with `/agent stop`."
+		return "The model server does not answer, has no room for the model, or refuses the key. Nothing is lost: I go on by myself when the server is back. End it with `/agent stop`."
 	case session.PhaseWaitingGitHub:
-		return "The repository cannot be reached. Nothing is lost: the session continues by itself. End it with `/agent stop`."
+		return "The repository cannot be reached. Nothing is lost: I go on by myself when it is back. End it with `/agent stop`."
 	case session.PhaseRunning, session.PhaseQueued, session.PhaseWaitingChecks:
 		return "End it with `/agent stop`."
 	}
@@ -358,7 +380,7 @@ func by(requester string) string {
 	if requester == "" {
 		return ""
 	}
-	return ", requested by " + clean(requester)
+	return " for " + clean(requester)
 }
 
 // fenced puts text into a code block that the text cannot close.

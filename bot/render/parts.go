@@ -27,8 +27,8 @@ func PartBody(requester string, files []session.FileChange) string {
 	if more := len(files) - len(names); more > 0 {
 		names = append(names, fmt.Sprintf("- and %d more", more))
 	}
-	return fmt.Sprintf("%s asked for work in another repository, and it has a part here:\n\n%s\n\n"+
-		"A pull request follows. Approvals, further wishes and undoing have their place here.",
+	return fmt.Sprintf("I did some work for %s in another repository, and changed files of this one for it:\n\n%s\n\n"+
+		"I open a pull request for them. To approve, undo or ask for more, write here.",
 		code(requester), strings.Join(names, "\n"))
 }
 
@@ -42,19 +42,19 @@ func PartTask(of thread.Ref, task string) string {
 
 // PartSaid is the end of the session of a part, from the end of the whole.
 func PartSaid(whole session.Outcome) string {
-	return strings.TrimSpace("This is the part in this repository.\n\n" + cmp.Or(whole.Summary, whole.Reason))
+	return strings.TrimSpace("This is the part for this repository.\n\n" + cmp.Or(whole.Summary, whole.Reason))
 }
 
 // PartPassed tells the thread of a session about its part in another repository. The last line
 // of the comment links that.
 func PartPassed(repository string) string {
-	return fmt.Sprintf("The change in %s goes on there: its pull request, approvals and undoing are in an issue of its own.",
+	return fmt.Sprintf("My change in %s goes on there, in an issue with its own pull request and approvals.",
 		code(repository))
 }
 
 // PartWaits says that a change in another repository waits for the end of the session's work.
 func PartWaits(repository string) string {
-	return fmt.Sprintf("The change in %s is kept: it goes there once the work here goes on and comes to its end.", code(repository))
+	return fmt.Sprintf("I keep the change in %s, and take it there when the work here is done.", code(repository))
 }
 
 // PartRefused says that a change in another repository has no thread there, and where it is.
@@ -64,7 +64,7 @@ func PartRefused(repository, why, session string, shown bool) string {
 	if !shown {
 		where = fmt.Sprintf("It is in this server's clone of that repository, as %s.", code("refs/handrail/sessions/"+session))
 	}
-	return fmt.Sprintf("I did not bring the change in %s there: %s. %s", code(repository), why, where)
+	return fmt.Sprintf("I did not take the change in %s there: %s. %s", code(repository), why, where)
 }
 
 // Reasons of [PartRefused].

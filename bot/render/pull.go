@@ -15,7 +15,7 @@ import (
 func PullTitle(task string) string {
 	t := line(strings.TrimSpace(task), 72)
 	if t == "" {
-		return "Changes by the agent"
+		return "Changes by Handrail"
 	}
 	first, size := utf8.DecodeRuneInString(t)
 	if first == utf8.RuneError {
@@ -55,7 +55,7 @@ func PullBody(s *session.State, requester string, from Origin) string {
 	}
 	leftToDo(&b, s)
 	b.WriteString(from.words())
-	fmt.Fprintf(&b, "Made by an agent%s. Every commit is a checkpoint.\n", by(requester))
+	fmt.Fprintf(&b, "I made this%s. Every commit is a checkpoint.\n", by(requester))
 	return limit(b.String(), maxBody)
 }
 

@@ -201,7 +201,7 @@ func TestLimits(t *testing.T) {
 func TestPullTitle(t *testing.T) {
 	for in, want := range map[string]string{
 		"fix the build":             "Fix the build",
-		"":                          "Changes by the agent",
+		"":                          "Changes by Handrail",
 		"first\nsecond":             "First …",
 		strings.Repeat("long ", 40): "Long " + strings.Repeat("long ", 13) + "l…",
 	} {

@@ -20,7 +20,7 @@ const (
 	NoDraft         = "I have no pull request in this thread yet, so there is no draft to end."
 	NothingAsked    = "Nothing is waiting for approval in this thread."
 	UnknownAuthor   = "I could not verify the author of this, so I did nothing."
-	CheckIsRunning  = "The agent is working on this branch."
+	CheckIsRunning  = "I am working on this branch."
 	CheckMovedTitle = "moved on"
 	OnlyIssues      = "a triage sorts issues, and this is a pull request. For a review, write `/agent review`."
 	RepositoryGone  = "The repository is gone, or the App was uninstalled from it."
@@ -43,7 +43,7 @@ func GitHubAway(why string) string {
 
 // Skipped says that an account ended the running step.
 func Skipped(by string) string {
-	return fmt.Sprintf("The running step is ended, as %s asked; the work goes on without it.", code(by))
+	return fmt.Sprintf("I skipped the running step, as %s asked, and go on.", code(by))
 }
 
 // GivenUp says that a request cannot be carried out.
@@ -131,7 +131,8 @@ func AskedAlone(mode string) string {
 // session of another thread.
 func AsksOnly(thread int) string {
 	return fmt.Sprintf(
-		"This pull request only asks about one edit of the session in #%d. Answer with a review here, or write your request there.",
+		"This pull request is about one edit only, of my work in #%d. Answer it with a review; other requests have their place in #%d.",
+		thread,
 		thread,
 	)
 }
@@ -281,7 +282,7 @@ const EditedIn = "I read a text when it is posted, not when it is edited, so the
 // ServerDied is the reason for ending a session after repeated server crashes.
 func ServerDied(times int) string {
 	return fmt.Sprintf(
-		"The server crashed %d times in a row on this session, so it does not try again by itself. Its operator finds more in the log. The work so far stays on the branch.",
+		"The server crashed %d times in a row on this session, so I do not try again by myself. The operator finds more in the log. The work so far stays on the branch.",
 		times,
 	)
 }
@@ -289,19 +290,19 @@ func ServerDied(times int) string {
 // StoppedBy is the reason for ending a session on request. why are the words of the request,
 // and v is the current state.
 func StoppedBy(login, why string, v *session.State) string {
-	return because("Stopped by "+login, why) + whatStays(v)
+	return because(login+" stopped this", why) + whatStays(v)
 }
 
 // WithdrawnBy is the reason for ending a session whose requester took the request back. why
 // are the requester's words, and v is the current state.
 func WithdrawnBy(login, why string, v *session.State) string {
-	return because("Withdrawn by "+login, why) + whatStays(v)
+	return because(login+" took this back", why) + whatStays(v)
 }
 
 // RequestDeleted is the reason for ending a session whose requester deleted the request; v
 // is its current state.
 func RequestDeleted(login string, v *session.State) string {
-	return "Withdrawn: " + login + " deleted the request." + whatStays(v)
+	return login + " deleted the request, so it is withdrawn." + whatStays(v)
 }
 
 // because adds the words of a user to a sentence.
@@ -318,9 +319,9 @@ func whatStays(v *session.State) (text string) {
 		text += " The work so far stays on the branch."
 	}
 	if n := len(v.Unpushed); n > 0 {
-		text += " Not on the branch yet: " + plural(n, "changed file") + ", until the session resumes."
+		text += " Not on the branch yet: " + plural(n, "changed file") + ", until I go on."
 	} else if len(v.Checkpoints) == 0 {
-		text += " There are no commits."
+		text += " Nothing was committed."
 	}
 	return text
 }
@@ -332,7 +333,7 @@ func ReplacedBy(login string) string {
 
 // CouldNotGoOn is the reason for ending a session because of an error.
 func CouldNotGoOn(err error) string {
-	return sentence("The session could not continue: " + err.Error())
+	return sentence("I could not go on: " + err.Error())
 }
 
 // Fault replies to a text that caused an internal error.
@@ -346,7 +347,7 @@ func Ended(p session.Phase, cause error) string {
 		"%s **%s**\n\n%s The branch is kept. `/agent retry` tries once more; `/agent` and your request start anew.",
 		icons[p],
 		p,
-		sentence("The session ended here: "+clean(cause.Error())),
+		sentence("I had to stop here: "+clean(cause.Error())),
 	)
 }
 
@@ -425,9 +426,15 @@ func AskedAnew(gone []session.Asked) string {
 	for i, a := range gone {
 		ids[i] = "`" + a.ID + "`"
 	}
+	requests, id := "request", "id"
+	if len(gone) > 1 {
+		requests, id = "requests", "ids"
+	}
 	return fmt.Sprintf(
-		"The comment with the request %s was deleted, so I ask again under the same id. Answer the new comment.",
+		"The comment with the %s %s was deleted, so I ask again, under the same %s. Answer the new comment.",
+		requests,
 		strings.Join(ids, ", "),
+		id,
 	)
 }
 
@@ -478,9 +485,8 @@ func RequestsStayOpen(open []session.Asked, asks bool, url func(id string) strin
 		if !a.Deadline.IsZero() {
 			b.WriteString(" until " + a.Deadline.UTC().Format("2006-01-02 15:04 MST"))
 		}
-		b.WriteString("; nothing happens without an answer")
 		if at := url(a.ID); asks && at != "" {
-			b.WriteString(". See " + at)
+			b.WriteString(": see " + at)
 		}
 		b.WriteString(".\n\n")
 		if asks {
@@ -489,7 +495,7 @@ func RequestsStayOpen(open []session.Asked, asks bool, url func(id string) strin
 	}
 	fmt.Fprintf(
 		&b,
-		"Only a command answers: %s, or the same with `deny` and your reason. The agent reads your comment when it resumes. For something else, write `/agent task: …`; that withdraws the open requests.",
+		"Words and reactions approve nothing. To answer, write %s, or the same with `deny` and your reason. I read your comment when I go on. For something else, write `/agent task: …`; that withdraws the open requests.",
 		commandsFor("approve", open),
 	)
 	return b.String()
@@ -499,7 +505,7 @@ func RequestsStayOpen(open []session.Asked, asks bool, url func(id string) strin
 func WhichMeant(questions, requests []session.Asked) string {
 	var b strings.Builder
 	b.WriteString(
-		"I cannot tell which question you answered, so I only pass it on to the agent. Quote the question, and write the answer below it",
+		"I cannot tell which question you answered, so none counts as answered; I read your words when I go on. Quote the question, and write the answer below it",
 	)
 	if len(requests) > 0 {
 		b.WriteString("; or write " + commandsFor("approve", requests) + ", or the same with `deny`")
@@ -557,7 +563,7 @@ func AfterTheMerge(number int) string {
 // BesideThePull begins the text of a pull request with work that the branch of the
 // previous one could not take.
 func BesideThePull(number int, branch string) string {
-	return fmt.Sprintf("The branch %s of #%d could not take this.\n\n", code(branch), number)
+	return fmt.Sprintf("I could not push this to %s, the branch of #%d, so it has a pull request of its own.\n\n", code(branch), number)
 }
 
 // ClosedMeanwhile locates work after its pull request was closed during the session.

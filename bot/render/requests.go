@@ -36,13 +36,13 @@ func Requests(list []Request, requester string) untrusted.Post {
 	}
 	switch {
 	case len(list) > 1 && len(open) == 0:
-		fmt.Fprintf(&b, "**%s of one turn**, 0 open: all are settled.\n", plural(len(list), "request"))
+		fmt.Fprintf(&b, "**%s**, all settled.\n", plural(len(list), "request"))
 	case len(open) == 0:
-		b.WriteString("Settled: nothing is waiting here.\n")
+		b.WriteString("Settled: nothing waits here any more.\n")
 	case len(list) > 1:
 		fmt.Fprintf(
 			&b,
-			"**%s of one turn**, the most severe first; %d open. Each needs its own answer.\n\n",
+			"**%s**, %d open, the most severe first. Each needs its own answer.\n\n",
 			plural(len(list), "request"),
 			len(open),
 		)

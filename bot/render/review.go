@@ -10,7 +10,7 @@ import (
 )
 
 // ReviewTitle is the title of the small pull request that asks about an edit.
-func ReviewTitle(a session.Asked) string { return "May the agent change " + plainPaths(a.Paths) + "?" }
+func ReviewTitle(a session.Asked) string { return "May I change " + plainPaths(a.Paths) + "?" }
 
 // Reviewed leads to the review with the findings of a session.
 func Reviewed(address string) string { return "The review: " + address }
@@ -40,7 +40,7 @@ func ReviewBody(a session.Asked, requester string, thread int) string {
 	}
 	fmt.Fprintf(
 		&b,
-		"An agent is working on #%d%s, on the branch %s. This edit needs approval first, so it is not there yet. **The diff of this pull request is the whole edit**: %s.\n\n",
+		"I am working on #%d%s, on the branch %s. This edit needs approval first, so it is not there yet. **The diff of this pull request is the whole edit**: %s.\n\n",
 		thread,
 		whom,
 		code(a.Review.Base),
@@ -50,16 +50,16 @@ func ReviewBody(a session.Asked, requester string, thread int) string {
 	fmt.Fprintf(&b, "| your answer | effect |\n|---|---|\n")
 	fmt.Fprintf(
 		&b,
-		"| review: **approve** | exactly this diff goes to %s with the next commit of the bot; this pull request is closed and its branch deleted |\n",
+		"| review: **approve** | exactly this diff goes to %s with my next commit; this pull request is closed and its branch deleted |\n",
 		code(a.Review.Base),
 	)
 	b.WriteString(
-		"| review: **request changes** | the edit is dropped; the agent gets your words and goes on without it |\n",
+		"| review: **request changes** | the edit is dropped; I read your words and go on without it |\n",
 	)
-	b.WriteString("| **close** it | the edit is dropped; the agent goes on without it |\n")
+	b.WriteString("| **close** it | the edit is dropped; I go on without it |\n")
 	b.WriteString("| **merge** it yourself | like an approval |\n")
 	b.WriteString("| review or comment without a verdict | nothing yet |\n")
-	b.WriteString("| push to its branch | nothing is taken from here; the agent asks again |\n")
+	b.WriteString("| push to its branch | nothing is taken from here; I ask again |\n")
 	if !a.Deadline.IsZero() {
 		fmt.Fprintf(&b, "| none until %s | the edit is dropped |\n", a.Deadline.UTC().Format("2006-01-02 15:04 MST"))
 	}
@@ -77,10 +77,10 @@ func ReviewBody(a session.Asked, requester string, thread int) string {
 // ReviewNotice says in the session's thread which pull request reviews an edit.
 func ReviewNotice(a session.Asked, pull int, requester string) untrusted.Post {
 	var b strings.Builder
-	fmt.Fprintf(&b, "### ✋ Approval `%s`: the agent wants to change %s\n\n", a.ID, paths(a.Paths))
+	fmt.Fprintf(&b, "### ✋ Approval `%s`: may I change %s?\n\n", a.ID, paths(a.Paths))
 	fmt.Fprintf(
 		&b,
-		"The edit is in #%d. Answer with a review there: approve takes exactly that diff, request changes drops it and tells the agent why.\n\n",
+		"The edit is in #%d. Answer with a review there: approve takes exactly that diff, request changes drops it, and I read why.\n\n",
 		pull,
 	)
 	b.WriteString(reasons(a) + requestFacts(a, requester))
@@ -125,22 +125,22 @@ func (e ReviewEnd) Text(thread int, commit func(string) string) string {
 			commit(e.Commit),
 		)
 	case e.By.Verdict == policy.Approved:
-		goes = "is"
-		text = "**Not used**: it was approved" + by + ", but the session ended first."
+		goes = "was"
+		text = "**Not used**: it was approved" + by + ", but my work ended first."
 	case e.By.Verdict == policy.Denied:
-		text = "**Dropped**: rejected" + by + ". The agent is told why, and goes on without this edit."
+		text = "**Dropped**: rejected" + by + ". I read why, and go on without this edit."
 		if e.Merged {
-			text = "**No longer the agent's edit**: " + line(clean(e.By.Reason), 500) + ". The merge stays as it is."
+			text = "**No longer my edit**: " + line(clean(e.By.Reason), 500) + ". The merge stays as it is."
 		}
 	case e.By.Verdict == policy.Expired:
-		text = "**Dropped**: not answered in time. The agent goes on without this edit."
+		text = "**Dropped**: not answered in time. I go on without this edit."
 	case e.By.Verdict == policy.Withdrawn:
 		text = fmt.Sprintf("**Withdrawn**: a new instruction%s in #%d replaced this request.", by, thread)
 	default:
-		text = "**Out of date**: " + line(clean(e.By.Reason), 500) + ". If the edit is still needed, the agent asks again."
+		text = "**Out of date**: " + line(clean(e.By.Reason), 500) + ". If the edit is still needed, I ask again."
 	}
 	if e.Moved {
 		text += " Its branch has commits by others, so it is not deleted."
 	}
-	return fmt.Sprintf("%s\n\nThe session %s in #%d.\n", text, goes, thread)
+	return fmt.Sprintf("%s\n\nMy work %s in #%d.\n", text, goes, thread)
 }

@@ -34,7 +34,7 @@ func TestReviewBody(t *testing.T) {
 			t.Errorf("the notice lacks %q:\n%s", want, notice)
 		}
 	}
-	if title != `May the agent change deploy/a.yaml, x\n/agent approve abc123 and 2 more files?` {
+	if title != `May I change deploy/a.yaml, x\n/agent approve abc123 and 2 more files?` {
 		t.Errorf("title %q", title)
 	}
 	for _, text := range []string{body, notice} {
@@ -49,7 +49,7 @@ func TestReviewEnd(t *testing.T) {
 	by := func(verdict policy.ApprovalState, who, why string) session.Resolved {
 		return session.Resolved{ID: "abc123", Verdict: verdict, By: who, Reason: why}
 	}
-	goes := map[bool]string{true: "is", false: "continues"} // one that ended does not go on
+	goes := map[bool]string{true: "was", false: "continues"} // one that ended does not go on
 	for name, tt := range map[string]struct {
 		end  ReviewEnd
 		want string
@@ -57,14 +57,14 @@ func TestReviewEnd(t *testing.T) {
 		"taken":     {ReviewEnd{By: by("approved", "kim", ""), Commit: strings.Repeat("a", 40)}, "**Taken**: approved by kim. The edit is on `agent/7-x` with [`aaaaaaa`](c/aaaa"},
 		"not used":  {ReviewEnd{By: by("approved", "kim", "")}, "**Not used**: it was approved by kim"},
 		"rejected":  {ReviewEnd{By: by("denied", "kim", "no")}, "**Dropped**: rejected by kim."},
-		"merged":    {ReviewEnd{By: by("denied", "kim", "it was merged by hand"), Merged: true}, "**No longer the agent's edit**: it was merged by hand"},
+		"merged":    {ReviewEnd{By: by("denied", "kim", "it was merged by hand"), Merged: true}, "**No longer my edit**: it was merged by hand"},
 		"late":      {ReviewEnd{By: by("expired", "", "")}, "not answered in time"},
 		"withdrawn": {ReviewEnd{By: by("withdrawn", "kim", "")}, "a new instruction by kim in #7"},
-		"stale":     {ReviewEnd{By: by("stale", "", "a push to the branch"), Moved: true}, "**Out of date**: a push to the branch. If the edit is still needed, the agent asks again. Its branch has commits"},
+		"stale":     {ReviewEnd{By: by("stale", "", "a push to the branch"), Moved: true}, "**Out of date**: a push to the branch. If the edit is still needed, I ask again. Its branch has commits"},
 	} {
 		tt.end.Asked = askedByReview()
 		got := tt.end.Text(7, func(sha string) string { return "c/" + sha })
-		if !strings.HasPrefix(got, tt.want) && !strings.Contains(got, tt.want) || !strings.Contains(got, "The session "+goes[name == "not used"]+" in #7") {
+		if !strings.HasPrefix(got, tt.want) && !strings.Contains(got, tt.want) || !strings.Contains(got, "My work "+goes[name == "not used"]+" in #7") {
 			t.Errorf("%s: %q, want %q", name, got, tt.want)
 		}
 	}

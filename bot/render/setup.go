@@ -43,11 +43,11 @@ func SameModel(name string) string { return fmt.Sprintf("The model is already %s
 
 // ModelIs names the model that works on a session from now on.
 func ModelIs(name string, over bool) string {
-	when := "From the next turn on"
+	when := "From my next turn on"
 	if over {
 		when = "From your next request on"
 	}
-	return fmt.Sprintf("%s, %s works on this session.", when, code(name))
+	return fmt.Sprintf("%s, I use %s.", when, code(name))
 }
 
 // ClearedBy is the reason for ending a session to clear its conversation.

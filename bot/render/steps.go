@@ -90,7 +90,7 @@ func steps(timeline []session.Moment) []step {
 
 // imageSteps name the environment of commands, and the rejected parts of the image.
 func imageSteps(i *session.Image) []step {
-	in := "with the programs of the bot's machine"
+	in := "with the programs of my machine"
 	if i.Name != "" {
 		in = "in the image " + code(line(i.Name, 255))
 	}

@@ -49,7 +49,7 @@ func TestOrderOfRequests(t *testing.T) {
 		}
 		last = at
 	}
-	if want := "Approval `door`: the agent wants to push a change to `tools/gen.py`"; !strings.Contains(text, want) {
+	if want := "Approval `door`: may I push a change to `tools/gen.py`?"; !strings.Contains(text, want) {
 		t.Errorf("no %q in\n%s", want, text)
 	}
 }

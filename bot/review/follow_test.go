@@ -76,10 +76,10 @@ func TestStanding(t *testing.T) {
 	}
 	checks := []Check{{Name: "build", Result: "passed"}, {Name: "lint", Result: "failed"}, {Name: "old", Result: "neutral"}}
 	got := Standing(rows, Input{Checks: checks}, "0123456789abcdef", "https://h/o/r", 7)
-	want := "**Review of this pull request** as of `0123456789`: 1 open, 1 not sure, 1 fixed\n\n| | finding | place |\n|---|---|---|\n" +
-		"| open | **High: Wrong.** | [a.go:8](https://h/o/r/pull/7#discussion_r13) |\n" +
+	want := "**Review of this pull request** as of `0123456789`: 1 open, 1 not sure, 1 fixed\n\n| state | finding | place |\n|---|---|---|\n" +
+		"| open | **High: Wrong.** | a.go:8 · https://h/o/r/pull/7#discussion_r13 |\n" +
 		"| not sure | **Medium, not sure: Doubtful.** | a.go:6 |\n" +
-		"| fixed in [`abc1234`](https://h/o/r/commit/abc1234def) | **Medium: Fixed \\| since.** | [a.go:3](https://h/o/r/pull/7#discussion_r12) |\n" +
+		"| fixed in [`abc1234`](https://h/o/r/commit/abc1234def) | **Medium: Fixed \\| since.** | a.go:3 · https://h/o/r/pull/7#discussion_r12 |\n" +
 		"\nChecks seen: failed: `lint`; passed: `build`.\n"
 	if got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)

@@ -1,6 +1,7 @@
 package review
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -110,7 +111,7 @@ func Follow(f session.Finding, changes []Change) session.Finding {
 }
 
 // moved returns the number that a line of a file has after a change, and false if the
-// change removes it.
+// change removes it, see [stays].
 func moved(patch string, line int) (int, bool) {
 	hunk, before, after, shift := false, 0, 0, 0
 	for l := range strings.SplitSeq(patch, "\n") {
@@ -139,7 +140,7 @@ func moved(patch string, line int) (int, bool) {
 			after++
 		case '-':
 			if before == line {
-				return 0, false
+				return stays(patch, line)
 			}
 			before++
 		case ' ':
@@ -153,4 +154,74 @@ func moved(patch string, line int) (int, bool) {
 		shift = after - before
 	}
 	return line + shift, true
+}
+
+// minMovedText is the minimum length of a line that is recognized where a change moved it, in bytes.
+const minMovedText = 12
+
+// stays returns the number of the added line that says the same as a removed one, but for blanks and the kind of
+// the line's end: in its place, or, for a long line that is removed and added once, where it was moved to.
+func stays(patch string, line int) (int, bool) {
+	removed, added := changedLines(patch)
+	at := slices.IndexFunc(removed, func(c changedLine) bool { return c.number == line })
+	if at < 0 || removed[at].text == "" {
+		return 0, false
+	}
+	gone := removed[at]
+	same := func(c changedLine) bool { return c.text == gone.text }
+	was := slices.DeleteFunc(slices.Clone(removed), func(c changedLine) bool { return !same(c) })
+	is := slices.DeleteFunc(slices.Clone(added), func(c changedLine) bool { return !same(c) })
+	nth := 0 // of the equal lines of its run
+	for _, c := range was {
+		if c.run == gone.run && c.number < line {
+			nth++
+		}
+	}
+	for _, c := range is {
+		if c.run == gone.run && nth == 0 {
+			return c.number, true //control:only-its-end-changed
+		}
+		if c.run == gone.run {
+			nth--
+		}
+	}
+	if len(was) == 1 && len(is) == 1 && len(strings.TrimSpace(gone.text)) >= minMovedText {
+		return is[0].number, true //control:moved-code
+	}
+	return 0, false
+}
+
+// changedLine is a line that a diff removes or adds.
+type changedLine struct {
+	text   string // without blanks and the end of the line
+	number int    // in the file before the change if it is removed, otherwise after it
+	run    int    // of neighboring removed and added lines
+}
+
+// changedLines returns the lines that a diff removes and adds.
+func changedLines(patch string) (removed, added []changedLine) {
+	hunk, before, after, run := false, 0, 0, 0
+	for l := range strings.SplitSeq(patch, "\n") {
+		if m := hunkHead().FindStringSubmatch(l); m != nil {
+			hunk, run = true, run+1
+			before, _ = strconv.Atoi(m[1]) // the pattern matches digits only
+			after, _ = strconv.Atoi(m[2])
+			continue
+		}
+		if !hunk || l == "" {
+			continue
+		}
+		text := strings.TrimRight(l[1:], " \t\r")
+		switch l[0] {
+		case '-':
+			removed = append(removed, changedLine{text, before, run})
+			before++
+		case '+':
+			added = append(added, changedLine{text, after, run})
+			after++
+		case ' ':
+			before, after, run = before+1, after+1, run+1
+		}
+	}
+	return removed, added
 }

@@ -25,11 +25,21 @@ func Mark(f session.Finding) string {
 	return markBegins + strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(sum[:10]))
 }
 
-// Same reports whether findings of different looks are the same fault: in one definition of a
-// file, on lines that overlap, in whatever words, or with the same claim. The lines are those
-// of one commit, see [Follow].
+// Same reports whether findings of different looks are the same fault: on the same lines, or in
+// one definition of a file, on lines that overlap, in whatever words, or with the same claim. The
+// lines are those of one commit, see [Follow].
 func Same(a, b session.Finding) bool {
-	return a.Path == b.Path && a.Old == b.Old && a.In == b.In && (overlap(a, b) || alike(a, b)) //control:same-place
+	if a.Path != b.Path || a.Old != b.Old {
+		return false
+	}
+	if onSameLines(a, b) { //control:definition-renamed
+		return true
+	}
+	return a.In == b.In && (overlap(a, b) || alike(a, b)) //control:same-place
+}
+
+func onSameLines(a, b session.Finding) bool {
+	return a.Line > 0 && a.Line == b.Line && a.Last() == b.Last()
 }
 
 // overlap reports whether two findings have a line in common. Lines that are gone have none.
@@ -43,7 +53,7 @@ func sameInLook(a, b session.Finding) bool {
 	if a.Path != b.Path || a.Old != b.Old || !overlap(a, b) {
 		return false
 	}
-	return a.Line == b.Line && a.Last() == b.Last() || a.In == b.In && alike(a, b)
+	return onSameLines(a, b) || a.In == b.In && alike(a, b)
 }
 
 // alike reports whether two claims share at least half of their significant words.

@@ -62,7 +62,7 @@ func Standing(rows []Row, in Input, commit, home string, number int) string {
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "**Review of this pull request** as of `%.10s`: %s\n\n", commit, strings.Join(head, ", "))
-	b.WriteString("| | finding | place |\n|---|---|---|\n")
+	b.WriteString("| state | finding | place |\n|---|---|---|\n")
 	for i, r := range rows {
 		if i == maxRows {
 			fmt.Fprintf(&b, "\nand %d more.\n", len(rows)-i)
@@ -74,7 +74,7 @@ func Standing(rows []Row, in Input, commit, home string, number int) string {
 		}
 		at := strings.ReplaceAll(untrusted.EscapeLine(where(shown)), "|", "/")
 		if r.At != 0 {
-			at = fmt.Sprintf("[%s](%s/pull/%d#discussion_r%d)", at, home, number, r.At)
+			at += fmt.Sprintf(" · %s/pull/%d#discussion_r%d", home, number, r.At) // GitHub shows it as #7 (comment)
 		}
 		state := string(r.state())
 		if r.State == Fixed && r.Commit != "" { //control:commit-of-a-fix

@@ -155,18 +155,18 @@ func (r Run) Park(
 	if err != nil {
 		return "", err
 	}
-	said = "The workflow run was cancelled, so the agent stopped here."
+	said = "The workflow run was cancelled, so I stopped here."
 	var none *NoModel
 	switch {
 	case why == nil:
-		said = "The agent waits for a server that does not answer, so the workflow run ended here."
+		said = "I wait for a server that does not answer, so the workflow run ended here."
 	case errors.As(why, &none):
 		said = fmt.Sprintf(
 			"The model's server did not answer for %s, so the workflow run ended here.",
 			none.For.Round(time.Second),
 		)
 	case errors.Is(why, ErrTime):
-		said = "The time of the workflow's job is nearly over, so the agent stopped here."
+		said = "The time of the workflow's job is nearly over, so I stopped here."
 	}
 	said += " " + savedWork(v) +
 		" The next run in this thread continues the session: comment `/agent status` to start one, or `/agent stop` to end it."

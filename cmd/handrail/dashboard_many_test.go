@@ -124,9 +124,9 @@ func TestDashboardOfAnotherServer(t *testing.T) {
 	if status, _ := you.do(http.MethodPost, link+"/command", stop); status != http.StatusOK {
 		t.Fatalf("stop: %d", status)
 	}
-	until("item", "Stopped by you")
+	until("item", "you stopped this")
 	until("state", "stopped")
-	s.until("Stopped by you")
+	s.until("you stopped this")
 	s.look(func(st store.Store) {
 		row, err := st.Sessions.ByThread(t.Context(), s.issue.Key())
 		must(t, err)
@@ -177,6 +177,6 @@ func TestDashboardStopsTheDead(t *testing.T) {
 	if status, _ := you.do(http.MethodPost, link+"/command", url.Values{"do": {"stop"}, "nonce": {"n1"}}); status != http.StatusOK {
 		t.Fatalf("stop: %d", status)
 	}
-	s.until("Stopped by you")
+	s.until("you stopped this")
 	you.follow(link+"/events?after=0")("state", "stopped")
 }

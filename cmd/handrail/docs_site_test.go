@@ -29,7 +29,7 @@ func pages(t *testing.T) (out []string) {
 var (
 	fence     = regexp.MustCompile("(?ms)^ *(```+)([a-z]*)[^\n]*\n(.*?)^ *```+ *$")
 	inline    = regexp.MustCompile("`[^`\n]+`")
-	link      = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	link      = regexp.MustCompile(`(?:\]\(|src(?:set)?=")([^)\s"]+)[)"]`)
 	heading   = regexp.MustCompile(`(?m)^#{1,6} +(.+?) *#*$`)
 	anyFlag   = regexp.MustCompile(`[ \[|]--[a-z][a-z-]+`)
 	plainWord = regexp.MustCompile(`^[a-z]+$`)

@@ -34,7 +34,7 @@ func TestImageOnGitHub(t *testing.T) {
 	s.cfg.Workspace, s.cfg.Policy.Workspace.Image = "docker", strings.Replace(name, ":1", ":2", 1)
 	s.start()
 	s.say("you", "/agent write down what it is made for")
-	if told := s.until("The session could not continue"); !containsAllOf(told, []string{"does not have the container image `" + s.cfg.Policy.Workspace.Image, "a maintainer can name another one", "`/agent retry`"}) {
+	if told := s.until("I could not go on"); !containsAllOf(told, []string{"does not have the container image `" + s.cfg.Policy.Workspace.Image, "a maintainer can name another one", "`/agent retry`"}) {
 		t.Fatalf("it is told:\n%s", told)
 	}
 

@@ -149,7 +149,7 @@ func TestReviewMergedWithSomethingElse(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.wait("not ended", func() bool { return len(s.gh.Thread(p.Ref).Comments) > 0 })
-	if got := s.gh.Thread(p.Ref).Comments[0].Body; !strings.Contains(got, "No longer the agent's edit") || !strings.Contains(got, "a push to the branch") {
+	if got := s.gh.Thread(p.Ref).Comments[0].Body; !strings.Contains(got, "No longer my edit") || !strings.Contains(got, "a push to the branch") {
 		t.Errorf("it ends with %q", got)
 	}
 	s.outcome("replicas: 9\n")
@@ -419,7 +419,7 @@ func TestReviewWords(t *testing.T) {
 			t.Errorf("the body lacks %q:\n%s", want, p.Body)
 		}
 	}
-	if p.Title != "May the agent change deploy/app.yaml?" {
+	if p.Title != "May I change deploy/app.yaml?" {
 		t.Errorf("title %q", p.Title)
 	}
 	s.say("you", "/agent approve "+s.request())

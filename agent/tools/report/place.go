@@ -75,27 +75,27 @@ func (r reporter) place(
 	return text, notes, nil
 }
 
-// follow moves a finding to the quoted line, if the numbered line differs and exactly
-// one line matches: models copy better than they count.
+// follow moves a finding to the quoted line, if the numbered line differs: models copy better
+// than they count. Of several such lines it takes the nearest one, and none if two are as near.
 func follow(f *session.Finding, text []string, quoted string) (note string) {
 	want := firstLine(quoted)
 	if want == "" || f.Line <= len(text) && strings.TrimSpace(text[f.Line-1]) == want {
 		return ""
 	}
-	at := 0
+	was, at, tie := f.Line, 0, false
+	far := func(n int) int { return max(n-was, was-n) }
 	for i, l := range text {
-		if strings.TrimSpace(l) != want {
-			continue
+		switch {
+		case strings.TrimSpace(l) != want:
+		case at == 0 || far(i+1) < far(at):
+			at, tie = i+1, false //control:nearest-quoted-line
+		case far(i+1) == far(at):
+			tie = true
 		}
-		if at != 0 {
-			return "" // ambiguous
-		}
-		at = i + 1
 	}
-	if at == 0 {
+	if at == 0 || tie {
 		return ""
 	}
-	was := f.Line
 	if f.End != 0 {
 		f.End += at - was
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/patch"
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/agent/tools"
+	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
 // suggest tries a suggestion on the file. A suggestion that does not apply, changes
@@ -28,7 +29,8 @@ func suggest(a tools.Args, f *session.Finding, text []string) (note string, err 
 	}
 	before := strings.Join(text, "\n") + "\n"
 	with := strings.TrimSuffix(strings.ReplaceAll(plainCode(f.Path, before, raw), "\r\n", "\n"), "\n")
-	with = reindent(with, text[f.Line-1])
+	old := strings.Join(text[f.Line-1:f.Last()], "\n")
+	with = withoutBlanks(f.Path, reindent(with, text[f.Line-1]), old)
 	applied, err := patch.Lines(f.Line, f.Last(), with).Apply(before)
 	if err != nil {
 		return leftOut("it does not apply: " + err.Error()), nil
@@ -45,7 +47,7 @@ func suggest(a tools.Args, f *session.Finding, text []string) (note string, err 
 	case to-(f.Line-1) > 2*maxLines:
 		return leftOut(fmt.Sprintf("it has %s, and more than %d are no suggestion", lines(to-f.Line+1), 2*maxLines)), nil
 	}
-	if err := checkSyntax(change{f.Path, before, applied.Text, strings.Join(text[f.Line-1:f.Last()], "\n"), with}); err != nil { //control:suggestion-parses
+	if err := checkSyntax(change{f.Path, before, applied.Text, old, with}); err != nil { //control:suggestion-parses
 		return leftOut("the file would not parse with it: " + err.Error()), nil
 	}
 	got = strings.ReplaceAll(got, "\r", "") // GitHub uses the line endings of the file
@@ -81,6 +83,19 @@ func reindent(with, first string) string {
 	}
 	return strings.Join(list, "\n")
 }
+
+// withoutBlanks removes the blanks at the ends of a suggestion's lines. In Markdown they count, and
+// they stay if the replaced lines have some.
+func withoutBlanks(name, with, old string) string {
+	ext := strings.ToLower(path.Ext(name))
+	if ext == ".md" || ext == ".markdown" || trailing().MatchString(strings.ReplaceAll(old, "\r", "")) {
+		return with
+	}
+	return trailing().ReplaceAllString(with, "") //control:no-blanks-at-the-end
+}
+
+// trailing matches the blanks at the end of a line.
+var trailing = pattern.Lazy(`(?m)[ \t]+$`)
 
 // change is a replacement of lines in a file, with the whole file before and after.
 type change struct{ name, before, after, old, with string }

@@ -43,6 +43,9 @@ for (const colorScheme of ["light", "dark"]) {
       if (wide > 0) tell(`is ${wide} px wider than the screen`);
       const cut = await page.evaluate(() => [...document.querySelectorAll(".card > *")].filter((e) => e.scrollWidth > e.clientWidth + 1).length);
       if (cut > 0) tell(`${cut} parts of rows are cut off`);
+      if (name !== "hostile" && width > 500) { // what scrolls beside the page is shown whole
+        await page.setViewportSize({ width, height: await page.evaluate(() => Math.max(900, document.documentElement.scrollHeight)) });
+      }
       await page.screenshot({ path: `${out}/${name}-${colorScheme}-${width}.png`, fullPage: name !== "hostile" });
       if (name === "hostile" && (colorScheme === "dark" || width === 390)) { // the same page takes axe-core half a minute
         await page.close();

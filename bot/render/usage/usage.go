@@ -29,7 +29,7 @@ const (
 	BeginsElse = "a line that begins with something else"
 
 	// Faults of a custom command: its name, its arguments.
-	IsCommand      = "`%s %s` is a command of the bot"
+	IsCommand      = "`%s %s` is one of Handrail's commands"
 	IsMode         = "`%s %s` is a task in that mode"
 	IsNear         = "it is one typo away from `%s %s`"
 	NoArguments    = "takes no arguments"

@@ -271,7 +271,7 @@ func TestMergeAndClone(t *testing.T) {
 	if _, err := s.Push(testRepo, "topic", "kim", map[string]string{"x.txt": "x\n"}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.remove(testRepo, "topic", "kim", "README.md"); err != nil {
+	if _, err := s.Remove(testRepo, "topic", "kim", "README.md"); err != nil {
 		t.Fatal(err)
 	}
 	ref, err := s.OpenPull(testRepo, "kim", NewPull{Title: "Topic", Head: "topic", Base: "main"})

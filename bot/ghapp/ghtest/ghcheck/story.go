@@ -120,8 +120,8 @@ func (s *Server) PushAs(name, branch, login, message string, files map[string]st
 	return s.commitAs(name, login, bare.Change{Branch: branch, Files: files, Message: message + "\n"})
 }
 
-// remove deletes files on a branch as a user and returns the new commit.
-func (s *Server) remove(name, branch, login string, paths ...string) (string, error) {
+// Remove deletes files on a branch as a user and returns the new commit.
+func (s *Server) Remove(name, branch, login string, paths ...string) (string, error) {
 	return s.commitAs(name, login, bare.Change{Branch: branch, Remove: paths})
 }
 
