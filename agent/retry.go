@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/handrail-bot/handrail/agent/llm"
 	"github.com/handrail-bot/handrail/agent/llm/prose"
 	"github.com/handrail-bot/handrail/agent/patch"
+	"github.com/handrail-bot/handrail/agent/patch/fragment"
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/agent/speech"
 )
@@ -215,6 +217,9 @@ const (
 
 // askFiles returns the explanation for the files in view, after an answer that failed or another one.
 func (f *finisher) askFiles(failed bool) string {
+	if f.talk.hidden != "" {
+		return askAnew(f.talk.hidden)
+	}
 	if inParts(f.talk.view(), failed || f.talk.failed()) {
 		return askParts
 	}
@@ -223,6 +228,31 @@ func (f *finisher) askFiles(failed bool) string {
 
 // thinkFirst asks for the idea before the file: otherwise small models copy the old file.
 const thinkFirst = "First say in one sentence which line has to change, and how."
+
+// askAnew asks for a function whose body is hidden.
+func askAnew(function string) string {
+	return fmt.Sprintf(
+		"The body of %[1]s is left out above: write this function anew, so that it does all that the task says. "+
+			"Write the path of the file, and below it only the function %[1]s, whole, in a code fence.",
+		function,
+	)
+}
+
+// namedFunction returns the function of a file in view that the latest request names, or "" if
+// it names none or several.
+func (f *finisher) namedFunction() string {
+	words := strings.FieldsFunc(f.latestRequest(), func(r rune) bool {
+		return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r)
+	})
+	var found []string
+	for _, v := range f.talk.view() {
+		found = append(found, fragment.Named(v.Path, v.Text, words)...)
+	}
+	if len(found) != 1 {
+		return ""
+	}
+	return found[0]
+}
 
 // maxSame is the maximum number of times that the same request is sent again.
 const maxSame = 2
@@ -235,12 +265,19 @@ func (f *finisher) unchangedFile(ctx context.Context) (*session.Outcome, error) 
 		return nil, f.retry(ctx, "")
 	}
 	why := "The file that you wrote is the one that is there: nothing changed. "
+	if f.talk.hidden != "" {
+		return f.again(ctx, why)
+	}
 	if f.mayWrite() && !f.inside && f.tests.run != nil {
 		was, err := f.tests.resultFor(ctx, f.BaseNow(), true)
 		if err != nil {
 			return nil, err
 		}
-		if was.Failed() && !cannotRun(was) {
+		switch hide := f.namedFunction(); {
+		case !was.Failed() || cannotRun(was):
+		case hide != "":
+			return nil, f.startAnew(ctx, was, hide)
+		default:
 			why += testsSay(was)
 		}
 	}

@@ -113,8 +113,13 @@ func (f *finisher) checkTests(ctx context.Context) (*session.Outcome, bool, erro
 		out.Tests = f.Proof.Words(f.Saved)
 		return out, true, nil
 	}
-	if f.model.form == llm.FormFiles && f.claims.red > 0 && f.TakingIn() == nil {
-		return nil, true, f.startAnew(ctx, was)
+	// What a function written anew lacks is repaired; else a repair is worth less than another attempt.
+	if f.model.form == llm.FormFiles && f.claims.red > 0 && f.talk.hidden == "" && f.TakingIn() == nil {
+		hide := ""
+		if f.claims.red == 1 {
+			hide = f.namedFunction()
+		}
+		return nil, true, f.startAnew(ctx, was, hide)
 	}
 	note := session.Note{Kind: session.NoteTests, Text: f.redText(now, was.Failed())}
 	if f.model.form == llm.FormFiles { // it sees only its last version, without the previous attempts
@@ -125,8 +130,9 @@ func (f *finisher) checkTests(ctx context.Context) (*session.Outcome, bool, erro
 
 // startAnew resets the files and the conversation to the start of the request: a model
 // that calls no tools succeeds more often in a new attempt than in a repair. The test
-// output from before any change becomes part of the request.
-func (f *finisher) startAnew(ctx context.Context, was *session.Verified) error {
+// output from before any change becomes part of the request. The body of the function hide, if it
+// is not "", is left out: small models copy the code that they see.
+func (f *finisher) startAnew(ctx context.Context, was *session.Verified, hide string) error {
 	paths := make([]string, 0, len(f.Files))
 	for _, c := range f.Files {
 		paths = append(paths, c.Path)
@@ -138,15 +144,19 @@ func (f *finisher) startAnew(ctx context.Context, was *session.Verified) error {
 	if err != nil {
 		return fmt.Errorf("save changes: %w", err)
 	}
-	text := thinkFirst
+	text := thinkFirst + "\n\n" + f.askFiles(false)
+	if hide != "" {
+		text = askAnew(hide)
+	}
 	if was.Failed() {
 		text = testsSay(was) + text
 	}
 	return f.record(ctx, append(saved.neighbors(f.Turns),
 		session.NewEvent(session.TypeNote, f.Turns, session.Note{
 			Kind: session.NoteTests,
-			Text: text + "\n\n" + f.askFiles(false),
+			Text: text,
 			Back: f.talk.afterUserMessage(),
+			Hide: hide,
 		}),
 		session.NewEvent(session.TypeCheckpoint, f.Turns, saved.checkpoint(f.Published)))...)
 }
