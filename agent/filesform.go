@@ -67,7 +67,7 @@ func (t *conversation) filesRequest(e entry) string {
 	for _, it := range e.context {
 		if it.Kind == session.ItemFile || it.Kind == session.ItemExplicit {
 			text := it.Text
-			if t.hidden != "" { //control:written-anew
+			if t.hidden != "" {
 				text = fragment.Hide(it.Name, text, t.hidden)
 			}
 			files.WriteString(it.Name + "\n" + fence(it.Name, text) + "\n\n")

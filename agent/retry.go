@@ -259,9 +259,11 @@ const maxSame = 2
 
 // unchangedFile answers a model that wrote the old text of a file. At first it is asked the same
 // again, at the highest temperature: a copy in view, and words about it, make the next copy more
-// likely. After that the failing tests, if there are any, show the task better.
+// likely. After that the old body of the function in question is left out of view, or the failing
+// tests, if there are any, show the task better.
 func (f *finisher) unchangedFile(ctx context.Context) (*session.Outcome, error) {
-	if f.claims.same < maxSame { //control:same-again
+	hide := f.namedFunction()
+	if f.claims.same == 0 || f.claims.same < maxSame && hide == "" { //control:same-again
 		return nil, f.retry(ctx, "")
 	}
 	why := "The file that you wrote is the one that is there: nothing changed. "
@@ -273,11 +275,11 @@ func (f *finisher) unchangedFile(ctx context.Context) (*session.Outcome, error) 
 		if err != nil {
 			return nil, err
 		}
-		switch hide := f.namedFunction(); {
-		case !was.Failed() || cannotRun(was):
-		case hide != "":
+		switch {
+		case was == nil || was.Tests == nil || cannotRun(was):
+		case hide != "": // the tests tell if what it did before is lost
 			return nil, f.startAnew(ctx, was, hide)
-		default:
+		case was.Failed():
 			why += testsSay(was)
 		}
 	}
