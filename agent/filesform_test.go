@@ -170,7 +170,7 @@ func TestThoughtAfterStartingAnew(t *testing.T) {
 }
 
 // If the request names a function of the files in view, the new attempt does not see its old body,
-// which a small model copies. What it wrote then is repaired, with the whole file in view.
+// which a small model copies. The attempt after that does not see it either, nor the last one.
 func TestWrittenAnew(t *testing.T) {
 	const text = "RATE = 2\n\n\ndef total(prices):\n    \"\"\"Return their sum.\"\"\"\n    old = prices\n    return old\n\n\ndef rest():\n    return 0\n"
 	fenced := func(s string) string { return fmt.Sprintf("%q", "a.py\n```\n"+s+"```\n") }
@@ -182,7 +182,7 @@ func TestWrittenAnew(t *testing.T) {
 		b := newBench(t, filesHead+tries+`
 - when: {user_contains: ["    \"\"\"Return their sum.\"\"\"\n    # ...\n", "The body of total is left out above"], lacks: ["old = prices", "Make this change"]}
   text: `+fenced("def total(prices):\n    return max(prices)\n")+`
-- when: {user_contains: ["The tests fail with your last version.", "old = prices", "return max(prices)"], lacks: ["left out above"]}
+- when: {user_contains: ["# ...\n", "The tests failed with your last attempt.", "FAIL: total", "left out above"], lacks: ["old = prices", "max(prices)"]}
   text: `+fenced("def total(prices):\n    return sum(prices)\n")+`
 `, map[string]string{"a.py": text})
 		b.task.Text = "total in a.py should add the prices up"

@@ -41,9 +41,13 @@ func (f *finisher) retry(ctx context.Context, line string) error {
 }
 
 // temperature rises with the number of discarded answers; nil if there are none. It is 1 if the
-// same request is sent again.
+// same request is sent again, and low for a function that is written anew for the first time.
 func (k *claims) temperature() *float64 {
-	warm := min(0.2+0.25*float64(k.back+k.red), 1)
+	tries := k.back + k.red
+	if k.anew > 0 {
+		tries = k.back + k.anew - 1
+	}
+	warm := min(0.2+0.25*float64(tries), 1)
 	switch {
 	case k.plain:
 		warm = 1
@@ -278,7 +282,11 @@ func (f *finisher) unchangedFile(ctx context.Context) (*session.Outcome, error) 
 		switch {
 		case was == nil || was.Tests == nil || cannotRun(was):
 		case hide != "": // the tests tell if what it did before is lost
-			return nil, f.startAnew(ctx, was, hide)
+			said := ""
+			if was.Failed() {
+				said = testsSay(was)
+			}
+			return nil, f.startAnew(ctx, said, hide)
 		case was.Failed():
 			why += testsSay(was)
 		}

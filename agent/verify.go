@@ -68,7 +68,8 @@ func (v *verifier) blockedCommand() (line, why string) {
 	return "", ""
 }
 
-// maxRed is the maximum number of times that work with failing tests is sent back.
+// maxRed is the maximum number of times that work with failing tests is sent back, one less than
+// that of functions written anew.
 const maxRed = 3
 
 // checkTests decides about work after its tests failed: it is sent back with their output, or
@@ -102,7 +103,11 @@ func (f *finisher) checkTests(ctx context.Context) (*session.Outcome, bool, erro
 	if was.Failed() && f.model.form != llm.FormFiles && f.claims.red > 0 {
 		return nil, false, nil // they failed before, too; the model was told and insists on its work
 	}
-	if f.claims.red >= maxRed || f.meter.turnsLeft() <= 1 {
+	red := maxRed
+	if f.talk.hidden != "" {
+		red++
+	}
+	if f.claims.red >= red || f.meter.turnsLeft() <= 1 {
 		out := f.summarize(ctx, session.StatusFailed, "")
 		out.Reason = fmt.Sprintf(
 			"Not done: the tests fail. `%s` ended with exit code %d%s. The work is kept, and shown as it is.",
@@ -113,13 +118,15 @@ func (f *finisher) checkTests(ctx context.Context) (*session.Outcome, bool, erro
 		out.Tests = f.Proof.Words(f.Saved)
 		return out, true, nil
 	}
-	// What a function written anew lacks is repaired; else a repair is worth less than another attempt.
-	if f.model.form == llm.FormFiles && f.claims.red > 0 && f.talk.hidden == "" && f.TakingIn() == nil {
-		hide := ""
-		if f.claims.red == 1 {
-			hide = f.namedFunction()
+	if f.model.form == llm.FormFiles && f.claims.red > 0 && f.TakingIn() == nil {
+		hide, said := f.namedFunction(), ""
+		switch {
+		case f.talk.hidden != "":
+			said = "The tests failed with your last attempt. They said:\n\n" + outputOf(now)
+		case was.Failed():
+			said = testsSay(was)
 		}
-		return nil, true, f.startAnew(ctx, was, hide)
+		return nil, true, f.startAnew(ctx, said, hide)
 	}
 	note := session.Note{Kind: session.NoteTests, Text: f.redText(now, was.Failed())}
 	if f.model.form == llm.FormFiles { // it sees only its last version, without the previous attempts
@@ -129,10 +136,10 @@ func (f *finisher) checkTests(ctx context.Context) (*session.Outcome, bool, erro
 }
 
 // startAnew resets the files and the conversation to the start of the request: a model
-// that calls no tools succeeds more often in a new attempt than in a repair. The test
-// output from before any change becomes part of the request. The body of the function hide, if it
-// is not "", is left out: small models copy the code that they see.
-func (f *finisher) startAnew(ctx context.Context, was *session.Verified, hide string) error {
+// that calls no tools succeeds more often in a new attempt than in a repair. The words of the
+// tests become part of the request. The body of the function hide, if it is not "", is left out:
+// small models copy the code that they see.
+func (f *finisher) startAnew(ctx context.Context, said, hide string) error {
 	paths := make([]string, 0, len(f.Files))
 	for _, c := range f.Files {
 		paths = append(paths, c.Path)
@@ -148,13 +155,10 @@ func (f *finisher) startAnew(ctx context.Context, was *session.Verified, hide st
 	if hide != "" {
 		text = askAnew(hide)
 	}
-	if was.Failed() {
-		text = testsSay(was) + text
-	}
 	return f.record(ctx, append(saved.neighbors(f.Turns),
 		session.NewEvent(session.TypeNote, f.Turns, session.Note{
 			Kind: session.NoteTests,
-			Text: text,
+			Text: said + text,
 			Back: f.talk.afterUserMessage(),
 			Hide: hide,
 		}),
@@ -176,8 +180,12 @@ func cannotRun(v *session.Verified) bool {
 
 // testsSay shows the output of tests that fail before any change.
 func testsSay(was *session.Verified) string {
-	return "The tests fail now. They say:\n\n" +
-		fence("", session.LastLines(strings.TrimSpace(was.Output), maxRedFiles)) + "\n\n" + failingParts(was)
+	return "The tests fail now. They say:\n\n" + outputOf(was)
+}
+
+// outputOf shows the end of the tests' output, and the lines of the tests that failed.
+func outputOf(run *session.Verified) string {
+	return fence("", session.LastLines(strings.TrimSpace(run.Output), maxRedFiles)) + "\n\n" + failingParts(run)
 }
 
 // failingParts shows the lines of the tests that failed.
