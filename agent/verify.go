@@ -68,8 +68,7 @@ func (v *verifier) blockedCommand() (line, why string) {
 	return "", ""
 }
 
-// maxRed is the maximum number of times that work with failing tests is sent back, one less than
-// that of functions written anew.
+// maxRed is the maximum number of times that work with failing tests is sent back.
 const maxRed = 3
 
 // checkTests decides about work after its tests failed: it is sent back with their output, or
@@ -103,11 +102,7 @@ func (f *finisher) checkTests(ctx context.Context) (*session.Outcome, bool, erro
 	if was.Failed() && f.model.form != llm.FormFiles && f.claims.red > 0 {
 		return nil, false, nil // they failed before, too; the model was told and insists on its work
 	}
-	red := maxRed
-	if f.talk.hidden != "" {
-		red++
-	}
-	if f.claims.red >= red || f.meter.turnsLeft() <= 1 {
+	if f.claims.red >= maxRed || f.meter.turnsLeft() <= 1 {
 		out := f.summarize(ctx, session.StatusFailed, "")
 		out.Reason = fmt.Sprintf(
 			"Not done: the tests fail. `%s` ended with exit code %d%s. The work is kept, and shown as it is.",
