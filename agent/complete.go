@@ -37,6 +37,7 @@ type claims struct {
 	tested     bool                 // and to the failed tests
 	problems   bool                 // and to errors in its change
 	red        int                  // times that it was sent back to tests that Handrail saw fail
+	anew       int                  // times in a row that a function was asked for without its old body
 	back       int                  // discarded answers in a row
 	same       int                  // answers that were forgotten, and the same asked again, since then
 	plain      bool                 // the last answer was
@@ -87,6 +88,9 @@ func (k *claims) note(p *session.Note) {
 	case session.NoteTests:
 		k.tested = true
 		k.red++
+		if k.anew++; p.Hide == "" {
+			k.anew = 0
+		}
 	}
 	k.plain = p.Back > 0 && p.Text == ""
 	switch {

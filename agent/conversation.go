@@ -18,6 +18,7 @@ type conversation struct {
 	asks       string         // latest words of the user after the task
 	writes     bool           // the mode may change files
 	cuts       []session.Note // the shortened pieces and their limits
+	hidden     string         // the function to be written anew; "" means none
 	unprovided string         // user messages and links with references that were not looked up yet
 }
 
@@ -55,6 +56,7 @@ func (t *conversation) open(e session.Event, task session.Task) {
 
 // message adds a message of the user, which the model reads as say.
 func (t *conversation) message(e session.Event, p *session.Message, say string) {
+	t.hidden = ""
 	if p.Text != "" {
 		t.asks = session.Command(p.Text)
 	}
@@ -87,6 +89,9 @@ func (t *conversation) note(e session.Event, p *session.Note) {
 	case p.Text == "":
 		t.takeBack(p.Back)
 	case p.Call == "": // notes on a call are part of its result
+		if p.Kind == session.NoteTests {
+			t.hidden = p.Hide
+		}
 		t.takeBack(p.Back)
 		t.entries = append(t.entries, entry{
 			seq:    e.Seq,

@@ -16,18 +16,18 @@ import (
 )
 
 // filesTurn renders an entry for a model that calls no tools: files appear under their
-// paths, followed by the request and end, and an answer only by the results that it asked for.
-func filesTurn(e entry, nonce, end string) []llm.Message {
+// paths, followed by the request and its end, and an answer only by the results that it asked for.
+func (t *conversation) filesTurn(e entry) []llm.Message {
 	if e.answer == nil {
 		return []llm.Message{
-			{Role: llm.RoleUser, Content: filesRequest(e, nonce, end), Images: pictures(e.images), Ours: e.nudge},
+			{Role: llm.RoleUser, Content: t.filesRequest(e), Images: pictures(e.images), Ours: e.nudge},
 		}
 	}
 	raw := strings.TrimSpace(cmp.Or(e.answer.Again, e.answer.Raw, e.answer.Content))
 	out := []llm.Message{{Role: llm.RoleAssistant, Content: raw}}
 	var b strings.Builder
 	for _, c := range e.calls {
-		if said := filesResult(c, nonce); said != "" {
+		if said := filesResult(c, t.nonce); said != "" {
 			b.WriteString(said + "\n\n")
 		}
 	}
@@ -60,27 +60,31 @@ func hasParts(view prose.View) bool {
 	return len(long) > 0 && !slices.ContainsFunc(long, func(f prose.File) bool { return !fragment.Parts(f.Path, f.Text) })
 }
 
-// filesRequest renders the files in view, followed by the user's message and end.
-func filesRequest(e entry, nonce, end string) string {
+// filesRequest renders the files in view, followed by the user's message and its end.
+func (t *conversation) filesRequest(e entry) string {
 	var files strings.Builder
 	var others []session.Item
 	for _, it := range e.context {
 		if it.Kind == session.ItemFile || it.Kind == session.ItemExplicit {
-			files.WriteString(it.Name + "\n" + fence(it.Name, it.Text) + "\n\n")
+			text := it.Text
+			if t.hidden != "" {
+				text = fragment.Hide(it.Name, text, t.hidden)
+			}
+			files.WriteString(it.Name + "\n" + fence(it.Name, text) + "\n\n")
 			continue
 		}
 		others = append(others, it)
 	}
 	if files.Len() == 0 {
-		return e.provided + renderItems(nonce, others) + e.user
+		return e.provided + renderItems(t.nonce, others) + e.user
 	}
-	return files.String() + e.provided + renderItems(nonce, others) + "Task: " + e.user + end
+	return files.String() + e.provided + renderItems(t.nonce, others) + "Task: " + e.user + t.filesEnd(e)
 }
 
 // filesEnd returns the end of the request of entry e.
 func (t *conversation) filesEnd(e entry) string {
 	switch {
-	case !t.writes:
+	case !t.writes, t.hidden != "": // the words about the function come last
 		return ""
 	case inParts(viewOf([]entry{e}), t.failed()): //control:parts-of-long-files
 		return makeParts

@@ -169,6 +169,42 @@ func TestThoughtAfterStartingAnew(t *testing.T) {
 	b.must(session.StatusDone)
 }
 
+// If the request names a function of the files in view, the new attempt does not see its old body,
+// which a small model copies. The attempt after that does not see it either, nor the last one.
+func TestWrittenAnew(t *testing.T) {
+	const text = "RATE = 2\n\n\ndef total(prices):\n    \"\"\"Return their sum.\"\"\"\n    old = prices\n    return old\n\n\ndef rest():\n    return 0\n"
+	fenced := func(s string) string { return fmt.Sprintf("%q", "a.py\n```\n"+s+"```\n") }
+	bad := func(s string) string { return fenced(strings.Replace(text, "return old", s, 1)) }
+	for name, tries := range map[string]string{
+		"red":    "- text: " + bad("return old + 1") + "\n- {when: {user_contains: [\"last version\"]}, text: " + bad("return old + 2") + "}\n",
+		"copies": strings.Repeat("- {when: {user_contains: [\"old = prices\"]}, text: "+fenced(text)+"}\n", 2),
+	} {
+		b := newBench(t, filesHead+tries+`
+- when: {user_contains: ["    \"\"\"Return their sum.\"\"\"\n    # ...\n", "The body of total is left out above"], lacks: ["old = prices", "Make this change"]}
+  text: `+fenced("def total(prices):\n    return max(prices)\n")+`
+- when: {user_contains: ["# ...\n", "The tests failed with your last attempt.", "FAIL: total", "left out above"], lacks: ["old = prices", "max(prices)"]}
+  text: `+fenced("def total(prices):\n    return sum(prices)\n")+`
+`, map[string]string{"a.py": text})
+		b.task.Text = "total in a.py should add the prices up"
+		b.cfg.Form = llm.FormAuto
+		b.cfg.Provide = func(context.Context, string, llm.Form) []session.Item {
+			return []session.Item{{Kind: session.ItemFile, Name: "a.py", Text: text}}
+		}
+		b.cfg.Tests = []string{"sh check.sh"}
+		b.cfg.RunTests = func(_ context.Context, commit string, lines []string) (session.Verified, error) {
+			run := &session.TestRun{Line: lines[0]}
+			if !strings.Contains(b.states.trees[commit]["a.py"], "return sum(prices)") {
+				run.Exit = 1
+			}
+			return session.Verified{Tests: run, Output: "FAIL: total"}, nil
+		}
+		b.must(session.StatusDone)
+		if got := b.states.trees[b.states.last]["a.py"]; !strings.Contains(got, "RATE = 2") || !strings.Contains(got, "def rest") {
+			t.Errorf("%s: lost more than the function: %q", name, got)
+		}
+	}
+}
+
 // The lines of the tests that failed are shown with their output.
 func TestFailingLinesAreShown(t *testing.T) {
 	b := filesBench(t, `

@@ -23,7 +23,7 @@ func (t *conversation) messages(form llm.Form) []llm.Message {
 		switch {
 		case e.gone: //control:taken-back
 		case form == llm.FormFiles:
-			out = append(out, filesTurn(e, t.nonce, t.filesEnd(e))...)
+			out = append(out, t.filesTurn(e)...)
 		case e.answer == nil:
 			out = append(
 				out,

@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/handrail-bot/handrail/agent/llm"
 	"github.com/handrail-bot/handrail/agent/llm/prose"
 	"github.com/handrail-bot/handrail/agent/patch"
+	"github.com/handrail-bot/handrail/agent/patch/fragment"
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/agent/speech"
 )
@@ -39,9 +41,13 @@ func (f *finisher) retry(ctx context.Context, line string) error {
 }
 
 // temperature rises with the number of discarded answers; nil if there are none. It is 1 if the
-// same request is sent again.
+// same request is sent again, and low for a function that is written anew for the first time.
 func (k *claims) temperature() *float64 {
-	warm := min(0.2+0.25*float64(k.back+k.red), 1)
+	tries := k.back + k.red
+	if k.anew > 0 {
+		tries = k.back + k.anew - 1
+	}
+	warm := min(0.2+0.25*float64(tries), 1)
 	switch {
 	case k.plain:
 		warm = 1
@@ -215,6 +221,9 @@ const (
 
 // askFiles returns the explanation for the files in view, after an answer that failed or another one.
 func (f *finisher) askFiles(failed bool) string {
+	if f.talk.hidden != "" {
+		return askAnew(f.talk.hidden)
+	}
 	if inParts(f.talk.view(), failed || f.talk.failed()) {
 		return askParts
 	}
@@ -224,23 +233,61 @@ func (f *finisher) askFiles(failed bool) string {
 // thinkFirst asks for the idea before the file: otherwise small models copy the old file.
 const thinkFirst = "First say in one sentence which line has to change, and how."
 
+// askAnew asks for a function whose body is hidden.
+func askAnew(function string) string {
+	return fmt.Sprintf(
+		"The body of %[1]s is left out above: write this function anew, so that it does all that the task says. "+
+			"Write the path of the file, and below it only the function %[1]s, whole, in a code fence.",
+		function,
+	)
+}
+
+// namedFunction returns the function of a file in view that the latest request names, or "" if
+// it names none or several.
+func (f *finisher) namedFunction() string {
+	words := strings.FieldsFunc(f.latestRequest(), func(r rune) bool {
+		return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r)
+	})
+	var found []string
+	for _, v := range f.talk.view() {
+		found = append(found, fragment.Named(v.Path, v.Text, words)...)
+	}
+	if len(found) != 1 {
+		return ""
+	}
+	return found[0]
+}
+
 // maxSame is the maximum number of times that the same request is sent again.
 const maxSame = 2
 
 // unchangedFile answers a model that wrote the old text of a file. At first it is asked the same
 // again, at the highest temperature: a copy in view, and words about it, make the next copy more
-// likely. After that the failing tests, if there are any, show the task better.
+// likely. After that the old body of the function in question is left out of view, or the failing
+// tests, if there are any, show the task better.
 func (f *finisher) unchangedFile(ctx context.Context) (*session.Outcome, error) {
-	if f.claims.same < maxSame { //control:same-again
+	hide := f.namedFunction()
+	if f.claims.same == 0 || f.claims.same < maxSame && hide == "" { //control:same-again
 		return nil, f.retry(ctx, "")
 	}
 	why := "The file that you wrote is the one that is there: nothing changed. "
+	if f.talk.hidden != "" {
+		return f.again(ctx, why)
+	}
 	if f.mayWrite() && !f.inside && f.tests.run != nil {
 		was, err := f.tests.resultFor(ctx, f.BaseNow(), true)
 		if err != nil {
 			return nil, err
 		}
-		if was.Failed() && !cannotRun(was) {
+		switch {
+		case was == nil || was.Tests == nil || cannotRun(was):
+		case hide != "": // the tests tell if what it did before is lost
+			said := ""
+			if was.Failed() {
+				said = testsSay(was)
+			}
+			return nil, f.startAnew(ctx, said, hide)
+		case was.Failed():
 			why += testsSay(was)
 		}
 	}

@@ -114,7 +114,14 @@ func (f *finisher) checkTests(ctx context.Context) (*session.Outcome, bool, erro
 		return out, true, nil
 	}
 	if f.model.form == llm.FormFiles && f.claims.red > 0 && f.TakingIn() == nil {
-		return nil, true, f.startAnew(ctx, was)
+		hide, said := f.namedFunction(), ""
+		switch {
+		case f.talk.hidden != "":
+			said = "The tests failed with your last attempt. They said:\n\n" + outputOf(now)
+		case was.Failed():
+			said = testsSay(was)
+		}
+		return nil, true, f.startAnew(ctx, said, hide)
 	}
 	note := session.Note{Kind: session.NoteTests, Text: f.redText(now, was.Failed())}
 	if f.model.form == llm.FormFiles { // it sees only its last version, without the previous attempts
@@ -124,9 +131,10 @@ func (f *finisher) checkTests(ctx context.Context) (*session.Outcome, bool, erro
 }
 
 // startAnew resets the files and the conversation to the start of the request: a model
-// that calls no tools succeeds more often in a new attempt than in a repair. The test
-// output from before any change becomes part of the request.
-func (f *finisher) startAnew(ctx context.Context, was *session.Verified) error {
+// that calls no tools succeeds more often in a new attempt than in a repair. The words of the
+// tests become part of the request. The body of the function hide, if it is not "", is left out:
+// small models copy the code that they see.
+func (f *finisher) startAnew(ctx context.Context, said, hide string) error {
 	paths := make([]string, 0, len(f.Files))
 	for _, c := range f.Files {
 		paths = append(paths, c.Path)
@@ -138,15 +146,16 @@ func (f *finisher) startAnew(ctx context.Context, was *session.Verified) error {
 	if err != nil {
 		return fmt.Errorf("save changes: %w", err)
 	}
-	text := thinkFirst
-	if was.Failed() {
-		text = testsSay(was) + text
+	text := thinkFirst + "\n\n" + f.askFiles(false)
+	if hide != "" {
+		text = askAnew(hide)
 	}
 	return f.record(ctx, append(saved.neighbors(f.Turns),
 		session.NewEvent(session.TypeNote, f.Turns, session.Note{
 			Kind: session.NoteTests,
-			Text: text + "\n\n" + f.askFiles(false),
+			Text: said + text,
 			Back: f.talk.afterUserMessage(),
+			Hide: hide,
 		}),
 		session.NewEvent(session.TypeCheckpoint, f.Turns, saved.checkpoint(f.Published)))...)
 }
@@ -166,8 +175,12 @@ func cannotRun(v *session.Verified) bool {
 
 // testsSay shows the output of tests that fail before any change.
 func testsSay(was *session.Verified) string {
-	return "The tests fail now. They say:\n\n" +
-		fence("", session.LastLines(strings.TrimSpace(was.Output), maxRedFiles)) + "\n\n" + failingParts(was)
+	return "The tests fail now. They say:\n\n" + outputOf(was)
+}
+
+// outputOf shows the end of the tests' output, and the lines of the tests that failed.
+func outputOf(run *session.Verified) string {
+	return fence("", session.LastLines(strings.TrimSpace(run.Output), maxRedFiles)) + "\n\n" + failingParts(run)
 }
 
 // failingParts shows the lines of the tests that failed.

@@ -66,6 +66,83 @@ func Parts(name, text string) bool {
 	return len(slices.DeleteFunc(defs, outline.Def.IsType)) >= minParts
 }
 
+// maxHidden is the maximum length in lines of a function that is written anew.
+const maxHidden = 40
+
+// Named returns the functions of a file whose name is one of words and whose body can be hidden.
+func Named(name, text string, words []string) (out []string) {
+	defs, _, _ := outline.Of(name, []byte(text))
+	for _, d := range defs {
+		if fn := lastName(d.Name); !d.IsType() && slices.Contains(words, fn) && Hide(name, text, fn) != text {
+			out = append(out, fn)
+		}
+	}
+	return out
+}
+
+// Hide returns a file without the body of a function, in whose place stands a comment. It
+// returns text as it is if the function is missing, too long, or has no body on lines of its own.
+func Hide(name, text, function string) string {
+	d := named(definitions(name, text), function)
+	if d == nil || d.to-d.line > maxHidden {
+		return text
+	}
+	all := strings.Split(text, "\n")
+	from, to := bodyOf(all[:d.to], d.line)
+	if from >= to {
+		return text
+	}
+	mark := "// ..."
+	switch outline.Language(name) {
+	case "python", "ruby", "shell", "elixir", "perl":
+		mark = "# ..."
+	case "lua", "haskell":
+		mark = "-- ..."
+	}
+	indent := all[from][:indentOf(all[from])]
+	return strings.Join(slices.Replace(all, from, to, indent+mark), "\n")
+}
+
+// bodyOf returns the lines [from, to) of the body of the function whose name is in line at, and
+// that ends with all: behind its signature and its docstring, before its closing line.
+func bodyOf(all []string, at int) (from, to int) {
+	indent, open := indentOf(all[at]), 0
+	for from = at; from < len(all); from++ {
+		if open += strings.Count(all[from], "(") - strings.Count(all[from], ")"); open <= 0 {
+			break
+		}
+	}
+	if from++; from < len(all) && indentOf(all[from]) == indent && opening().MatchString(all[from]) {
+		from++
+	}
+	if to = len(all); to > from && closer().MatchString(all[to-1]) && indentOf(all[to-1]) == indent {
+		to--
+	}
+	if from < to {
+		from = afterDocstring(all[:to], from)
+	}
+	return from, to
+}
+
+// afterDocstring returns the line behind a docstring in line at.
+func afterDocstring(all []string, at int) int {
+	for _, q := range []string{`"""`, "'''"} {
+		rest, ok := strings.CutPrefix(strings.TrimSpace(all[at]), q)
+		if !ok {
+			continue
+		}
+		for i := at; i < len(all); i++ {
+			if strings.HasSuffix(strings.TrimSpace(rest), q) {
+				return i + 1
+			}
+			if i+1 < len(all) {
+				rest = all[i+1]
+			}
+		}
+	}
+	return at
+}
+
 // Gone returns the definitions that would be lost if text replaced before, if text is
 // an entirely different file: most definitions and most lines of before are missing, and it is no
 // part that has mostly definitions of before.

@@ -132,3 +132,29 @@ func FuzzPut(f *testing.F) {
 		}
 	})
 }
+
+func TestHide(t *testing.T) {
+	for _, tt := range []struct{ name, text, function, want string }{
+		{"a.go", golang, "Add", "func Add(a, b int) int {\n\t// ...\n}\n"},
+		{"a.go", "package a\n\nfunc (s *Store) Take(\n\tcode string,\n) (int, error) {\n\treturn 0, nil\n}\n", "Take", "\tcode string,\n) (int, error) {\n\t// ...\n}\n"},
+		{"a.py", python, "round_up", "def round_up(n):\n    # ...\n\n\nclass Box"},
+		{"a.py", python, "double", "    def double(self):\n        # ...\n\n\nif"},
+		{"a.py", "def f(\n    a,\n):\n    \"\"\"Say\n    it.\n    \"\"\"\n    if a:\n        return 1\n\n    return 2\n", "f", "):\n    \"\"\"Say\n    it.\n    \"\"\"\n    # ...\n"},
+		{"a.js", "class A {\n  f(x) {\n    if (x) {\n      return 1;\n    }\n    return 2;\n  }\n}\n", "f", "  f(x) {\n    // ...\n  }\n}"},
+		{"a.rb", "module T\n  def self.cut(s)\n    s[0]\n  end\nend\n", "cut", "  def self.cut(s)\n    # ...\n  end\nend"},
+		{"a.c", "int f(int a)\n{\n\treturn a;\n}\n", "f", "int f(int a)\n{\n\t// ...\n}\n"},
+	} {
+		if got := Hide(tt.name, tt.text, tt.function); !strings.Contains(got, tt.want) {
+			t.Errorf("%s without %s:\n%s\nlacks:\n%s", tt.name, tt.function, got, tt.want)
+		}
+		if got := Named(tt.name, tt.text, []string{"the", tt.function, "Box"}); len(got) != 1 || got[0] != tt.function {
+			t.Errorf("%s: named are %q, want %s", tt.name, got, tt.function)
+		}
+	}
+	long := "def f(a):\n" + strings.Repeat("    a += 1\n", maxHidden+1)
+	for name, text := range map[string]string{"a.py": long, "b.py": "def f(a): return 1\n", "c.go": "package a\n\nfunc f() {}\n", "d.txt": "f\n"} {
+		if got := Hide(name, text, "f"); got != text {
+			t.Errorf("%s is changed: %q", name, got)
+		}
+	}
+}
