@@ -227,7 +227,7 @@ func (c *Client) call(ctx context.Context, method string, params, result any) er
 	for try := 1; ; try++ {
 		id := jsonrpc2.ID{Num: c.asked.Add(1)}
 		err := c.rpc.Call(ctx, method, params, result, jsonrpc2.PickID(id))
-		if ctx.Err() != nil { //control:given-up-is-told
+		if ctx.Err() != nil { //control:given-up-is-taken-back
 			_ = c.rpc.Notify(context.WithoutCancel(ctx), "$/cancelRequest", map[string]any{"id": id}) // it may be gone
 		}
 		var e *jsonrpc2.Error

@@ -59,15 +59,15 @@ func ConventionOf(subjects []string) Convention {
 			continue
 		}
 		if c == keyedSubjects {
-			return c + Convention(" "+mostOf(forms))
+			return c + Convention(" "+commonest(forms))
 		}
 		return c
 	}
 	return ""
 }
 
-// mostOf returns the text that was counted most often.
-func mostOf(count map[string]int) (most string) {
+// commonest returns the text that was counted most often.
+func commonest(count map[string]int) (most string) {
 	for _, s := range slices.Sorted(maps.Keys(count)) {
 		if count[s] > count[most] {
 			most = s

@@ -334,7 +334,7 @@ var controlsOfAgent = []control{
 	{"server-that-left-its-output", "false", "./agent/workspace/host", "TestHalfEnds"},
 	{"part-of-a-list-is-not-compared", "false", "./agent/workspace/host", "TestManyProblems"},
 	{"no-answer-is-no-praise", "without 2", "./agent/tools/code", "TestNoAnswerIsNoPraise"},
-	{"given-up-is-told", "false", "./agent/lsp", "TestGivenUp"},
+	{"given-up-is-taken-back", "false", "./agent/lsp", "TestGivenUp"},
 	{"drafts-are-not-shown", "false", "./agent/lsp", "TestDrafts"},
 	{"nothing-is-no-list", "without 2", "./agent/lsp", "TestOddAnswers"},
 	{"fresh-answer", "true", "./agent/lsp", "TestOvertaken"},
