@@ -25,16 +25,16 @@ func Corrected(text string, l Line, view View) (Answer, bool) {
 	if !ok || named != "" && (r.resolvePath(named) != l.Path || len(body) > 1) {
 		return Answer{}, false
 	}
-	old := l.Lines[l.At]
+	old, said := l.Lines[l.At], strings.TrimSpace(body[0])
 	body = l.fit(body)
 	put := strings.Join(body, "\n")
 	if len(body) > maxLine || len(body) > 1 && (depth(put) != depth(old) || Parse("```\n"+put+"\n```", view).Edits()) {
 		return Answer{}, false
 	}
 	foreign := slices.ContainsFunc(view, func(f File) bool {
-		return f.Path != l.Path && hasLine(f.Text, strings.TrimSpace(body[0]))
+		return f.Path != l.Path && hasLine(f.Text, said)
 	})
-	if put == old || foreign && !alike(strings.TrimSpace(old), strings.TrimSpace(body[0])) ||
+	if put == old || foreign && !alike(strings.TrimSpace(old), said) ||
 		slices.ContainsFunc(slices.Concat(body, l.Lines), isMark) {
 		return Answer{Text: text}, true
 	}
