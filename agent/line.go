@@ -17,7 +17,8 @@ const maxLines = 2
 // change wrote and that does not compile. Small models copy their last version of a whole
 // file, but correct such a line when they see the complaint about it.
 func (f *finisher) wrongLine(now *session.Verified) *session.Line {
-	if f.model.form != llm.FormFiles || f.TakingIn() != nil || len(f.claims.lines) >= maxLines || f.meter.turnsLeft() <= 1 {
+	if f.model.form != llm.FormFiles || f.TakingIn() != nil || len(f.claims.lines) >= maxLines ||
+		f.meter.turnsLeft() <= 1 {
 		return nil
 	}
 	for _, at := range now.Faults {
@@ -92,7 +93,8 @@ func count(all, some []string) (n int) {
 // askLine returns the request for a corrected line; text is its file.
 func askLine(l *session.Line, text string) string {
 	return fmt.Sprintf(
-		"%s\n%s\n\nThe compiler says:\n\n%s\n\nThis line is wrong:\n\n%s\n\nWrite this line corrected, alone, in a code fence.",
+		"%s\n%s\n\nThe compiler says:\n\n%s\n\nThis line is wrong:\n\n%s\n\n"+
+			"Write this line corrected, alone, in a code fence.",
 		l.Path, fence(l.Path, text), fence("", l.Says), fence(l.Path, l.Text()),
 	)
 }

@@ -192,7 +192,7 @@ func TestLineIsInTheLog(t *testing.T) {
 		}
 		said := h.talk.messages(llm.FormFiles)
 		if want := b.model.Requests()[1].Messages; len(said) != 1 || said[0].Content != want[len(want)-1].Content {
-			t.Errorf("the request is %q, want %q", said, want)
+			t.Errorf("the request is %+v, want %+v", said, want)
 		}
 	}
 	if asked == 0 || h.talk.asked() != nil {

@@ -103,7 +103,7 @@ func (f *finisher) checkTests(ctx context.Context) (*session.Outcome, bool, erro
 	if was.Failed() && f.model.form != llm.FormFiles && f.claims.red > 0 {
 		return nil, false, nil // they failed before, too; the model was told and insists on its work
 	}
-	if l := f.wrongLine(now); l != nil {
+	if l := f.wrongLine(now); l != nil { //control:one-line
 		text, _ := fileOf(now.Faulty, l.Path)
 		return nil, true, f.record(ctx, session.NewEvent(session.TypeNote, f.Turns, session.Note{
 			Kind: session.NoteTests,

@@ -12,13 +12,15 @@ import (
 var (
 	// rejected matches "./a.go:11:6: undefined: x", "a.rb:3: syntax error, …" and "a.py:2: NameError".
 	rejected = pattern.Lazy(
-		`(?:^|\s)((?:/|\./)?[\w@+.-]+(?:/[\w@+.-]+)*\.[A-Za-z]\w*):(\d{1,6}):(?:\d+: | ?(?:syntax error|SyntaxError|NameError))(.*)`,
+		`(?:^|\s)((?:/|\./)?[\w@+.-]+(?:/[\w@+.-]+)*\.[A-Za-z]\w*):` +
+			`(\d{1,6}):(?:\d+: | ?(?:syntax error|SyntaxError|NameError))(.*)`,
 	)
 	// mild matches messages of compilers that are no errors.
 	mild = pattern.Lazy(`^(?:warning|note|info)\b`)
 	// raised matches the line that names the error of an interpreter.
 	raised = pattern.Lazy(
-		`^(?:E\s|\s)*(?:Uncaught )?(SyntaxError|IndentationError|TabError|NameError|UnboundLocalError|ReferenceError)(?: \[\w+\])?:`,
+		`^(?:E\s|\s)*(?:Uncaught )?` +
+			`(SyntaxError|IndentationError|TabError|NameError|UnboundLocalError|ReferenceError)(?: \[\w+\])?:`,
 	)
 	// frame matches a line of a stack: "    at f (/a.js:2:3)", "    a.rb:3:in 'f'".
 	frame = pattern.Lazy(`^\s+at |:\d+:in `)
@@ -60,8 +62,8 @@ func rejectedAt(lines []string, i int) (session.Fault, bool) {
 		return session.Fault{}, false
 	}
 	end := i + 1
-	for end < len(lines) && end-i < maxSaid && strings.TrimSpace(lines[end]) != "" && strings.ContainsAny(lines[end][:1], " \t>") &&
-		!rejected().MatchString(lines[end]) {
+	for end < len(lines) && end-i < maxSaid && strings.TrimSpace(lines[end]) != "" &&
+		strings.ContainsAny(lines[end][:1], " \t>") && !rejected().MatchString(lines[end]) {
 		end++
 	}
 	return faultAt(Place{m[1], number(m[2])}, lines[i:end])

@@ -38,12 +38,9 @@ func Corrected(text string, l Line, view View) (Answer, bool) {
 		slices.ContainsFunc(slices.Concat(body, l.Lines), isMark) {
 		return Answer{Text: text}, true
 	}
-	all := slices.Concat(l.Lines[:l.At], body, l.Lines[l.At+1:])
-	return Answer{Acts: []Act{{
-		Kind: Blocks,
-		Path: l.Path,
-		Text: searchMark + "\n" + strings.Join(l.Lines, "\n") + "\n=======\n" + strings.Join(all, "\n") + "\n" + replaceMark + "\n",
-	}}}, true
+	lines := slices.Concat([]string{searchMark}, l.Lines, []string{"======="})
+	lines = slices.Concat(lines, l.Lines[:l.At], body, l.Lines[l.At+1:], []string{replaceMark, ""})
+	return Answer{Acts: []Act{{Kind: Blocks, Path: l.Path, Text: strings.Join(lines, "\n")}}}, true
 }
 
 // Only drops the edits of other files than the one at a path.
