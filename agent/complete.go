@@ -37,6 +37,7 @@ type claims struct {
 	tested     bool                 // and to the failed tests
 	problems   bool                 // and to errors in its change
 	red        int                  // times that it was sent back to tests that Handrail saw fail
+	lines      []session.Line       // lines that it was asked to correct alone since then
 	anew       int                  // times in a row that a function was asked for without its old body
 	back       int                  // discarded answers in a row
 	same       int                  // answers that were forgotten, and the same asked again, since then
@@ -87,6 +88,10 @@ func (k *claims) note(p *session.Note) {
 		k.problems = true
 	case session.NoteTests:
 		k.tested = true
+		if p.Line != nil {
+			k.lines = append(k.lines, *p.Line)
+			break
+		}
 		k.red++
 		if k.anew++; p.Hide == "" {
 			k.anew = 0

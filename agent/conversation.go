@@ -19,6 +19,7 @@ type conversation struct {
 	writes     bool           // the mode may change files
 	cuts       []session.Note // the shortened pieces and their limits
 	hidden     string         // the function to be written anew; "" means none
+	line       *session.Line  // the line that the next answer corrects alone; nil means none
 	unprovided string         // user messages and links with references that were not looked up yet
 }
 
@@ -38,6 +39,7 @@ type entry struct {
 	images   []session.Blob
 	answer   *session.Answer
 	calls    []*session.CallState
+	line     *session.Line // the line that answer corrects; nil means none
 }
 
 func (t *conversation) open(e session.Event, task session.Task) {
@@ -56,7 +58,7 @@ func (t *conversation) open(e session.Event, task session.Task) {
 
 // message adds a message of the user, which the model reads as say.
 func (t *conversation) message(e session.Event, p *session.Message, say string) {
-	t.hidden = ""
+	t.hidden, t.line = "", nil
 	if p.Text != "" {
 		t.asks = session.Command(p.Text)
 	}
@@ -71,6 +73,7 @@ func (t *conversation) message(e session.Event, p *session.Message, say string) 
 // answer adds an answer. Words of the user that arrived meanwhile come behind it: the model
 // did not know them, and each request stays a prefix of the next one.
 func (t *conversation) answer(a entry) {
+	a.line, t.line = t.line, nil
 	at := len(t.entries)
 	for a.answer.Seen > 0 && at > 0 && t.entries[at-1].person && t.entries[at-1].seq > a.answer.Seen {
 		at--
@@ -85,13 +88,15 @@ func (t *conversation) note(e session.Event, p *session.Note) {
 	case p.Kind == session.NoteShortened:
 		t.cuts = append(t.cuts, *p)
 	case p.Before > 0:
+		t.line = nil
 		t.compact(e.Seq, p)
 	case p.Text == "":
 		t.takeBack(p.Back)
 	case p.Call == "": // notes on a call are part of its result
-		if p.Kind == session.NoteTests {
+		if p.Kind == session.NoteTests && p.Line == nil {
 			t.hidden = p.Hide
 		}
+		t.line = p.Line
 		t.takeBack(p.Back)
 		t.entries = append(t.entries, entry{
 			seq:    e.Seq,

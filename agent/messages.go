@@ -18,9 +18,11 @@ import (
 // message; in the files form consecutive messages to the model are merged as well.
 func (t *conversation) messages(form llm.Form) []llm.Message {
 	out := make([]llm.Message, 0, 2*len(t.entries))
+	alone := form == llm.FormFiles && t.line != nil
 	for i, e := range t.entries {
 		from := len(out)
 		switch {
+		case alone && i < len(t.entries)-1: // the rest of the conversation invites the whole file
 		case e.gone: //control:taken-back
 		case form == llm.FormFiles:
 			out = append(out, t.filesTurn(e)...)

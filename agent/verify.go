@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/handrail-bot/handrail/agent/llm"
@@ -101,6 +102,15 @@ func (f *finisher) checkTests(ctx context.Context) (*session.Outcome, bool, erro
 	}
 	if was.Failed() && f.model.form != llm.FormFiles && f.claims.red > 0 {
 		return nil, false, nil // they failed before, too; the model was told and insists on its work
+	}
+	if l := f.wrongLine(now); l != nil { //control:one-line
+		text, _ := fileOf(now.Faulty, l.Path)
+		return nil, true, f.record(ctx, session.NewEvent(session.TypeNote, f.Turns, session.Note{
+			Kind: session.NoteTests,
+			Text: askLine(l, text),
+			Back: f.talk.entries[len(f.talk.entries)-1].seq,
+			Line: l,
+		}))
 	}
 	if f.claims.red >= maxRed || f.meter.turnsLeft() <= 1 {
 		out := f.summarize(ctx, session.StatusFailed, "")
@@ -217,16 +227,29 @@ func (f *finisher) redText(now *session.Verified, before bool) string {
 		now.Tests, was, said)
 }
 
-// lastVersion shows the edits of the last answer.
+// lastVersion shows the edits of the last answer. If that corrected a line, the ones before it
+// come first.
 func (f *finisher) lastVersion() string {
-	var b strings.Builder
-	for _, c := range f.talk.entries[len(f.talk.entries)-1].calls {
-		var args struct{ Path, Content, Diff string }
-		if speech.IsEdit(c.Call) && json.Unmarshal(c.Arguments, &args) == nil {
-			fmt.Fprintf(&b, "%s\n%s\n\n", args.Path, fence(args.Path, args.Content+args.Diff))
+	var parts []string
+	for i := len(f.talk.entries) - 1; i >= 0 && !f.talk.entries[i].person; i-- {
+		e := f.talk.entries[i]
+		if e.answer == nil && e.back {
+			continue
+		}
+		var b strings.Builder
+		for _, c := range e.calls {
+			var args struct{ Path, Content, Diff string }
+			if speech.IsEdit(c.Call) && json.Unmarshal(c.Arguments, &args) == nil {
+				fmt.Fprintf(&b, "%s\n%s\n\n", args.Path, fence(args.Path, args.Content+args.Diff))
+			}
+		}
+		parts = append(parts, b.String())
+		if e.line == nil {
+			break
 		}
 	}
-	return b.String()
+	slices.Reverse(parts)
+	return strings.Join(parts, "")
 }
 
 // maxRedFiles limits the test output for a model in the files form, in bytes.

@@ -437,6 +437,7 @@ type Note struct {
 	Back   int64    `json:"back,omitempty"`   // answers from this Seq on are retracted: the model sees Text instead
 	Form   string   `json:"form,omitempty"`   // fallback: the form of answers from now on; "" means text
 	Hide   string   `json:"hide,omitempty"`   // tests: the function that the model sees without its body until the next such note
+	Line   *Line    `json:"line,omitempty"`   // tests: the line that the next answer corrects; nil means none
 	Items  []Item   `json:"items,omitempty"`  // context: the files and posts; old logs have Text instead
 }
 

@@ -14,8 +14,29 @@ type Verified struct {
 	Why    string   `json:"why,omitempty"`    // reason why no test ran; Tests is nil then
 	Output string   `json:"output,omitempty"` // the end of the tests' output
 	Lines  []Item   `json:"lines,omitempty"`  // parts of the tests that failed: path and text
+	Faults []Fault  `json:"faults,omitempty"` // lines of changed files that a compiler or an interpreter rejects
+	Faulty []Item   `json:"faulty,omitempty"` // the files of Faults: path and text
 	Millis int64    `json:"ms,omitempty"`
 }
+
+// Fault is a line of a file that a compiler, a parser or an interpreter rejects.
+type Fault struct {
+	Path string `json:"path"`
+	Line int    `json:"line"` // from 1
+	Says string `json:"says"` // its words; untrusted
+}
+
+// Line is a line of a file that the model is asked to correct, without the rest of the file. Lines
+// occur in this order once in the file; the one at index At is the wrong one.
+type Line struct {
+	Path  string   `json:"path"`
+	Lines []string `json:"lines"`
+	At    int      `json:"at"`
+	Says  string   `json:"says"` // the complaint about it; untrusted
+}
+
+// Text returns the wrong line.
+func (l *Line) Text() string { return l.Lines[l.At] }
 
 func (*Verified) moment() {}
 

@@ -28,6 +28,16 @@ func (s *Stream) files(a *session.Answer, turn int, raw string) bool {
 	if act, ok := prose.Spoken(raw, s.View); s.Asked && s.Prose && len(p.Acts) == 0 && len(p.Doubts) == 0 && ok {
 		p.Acts = []prose.Act{act}
 	}
+	if s.Line != nil && s.Prose {
+		line, ok := prose.Corrected(raw, *s.Line, s.View)
+		if ok && len(line.Acts) == 0 { // the tests that ran show that it is of no use
+			a.Content, a.Complete = raw, true
+			return true
+		}
+		if p = p.Only(s.Line.Path); ok {
+			p = line
+		}
+	}
 	if len(p.Acts) == 0 {
 		if len(p.Doubts) > 0 && s.Prose {
 			a.Errors = p.Doubts

@@ -62,6 +62,8 @@ type Config struct {
 	// Asked is set if the model was asked which line has to change: its answer may state the
 	// edit in a sentence.
 	Asked bool
+	// Line is the line that the model was asked to correct alone; nil means none.
+	Line *prose.Line
 }
 
 // Shown is the visible state of a growing answer: the whole text so far, without

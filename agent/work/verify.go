@@ -130,6 +130,7 @@ func (e *Engine) runTests(
 	text := testrun.Own(strings.Join(said, "\n"))
 	if out.Failed() { //control:failing-lines
 		out.Lines = failingLines(ctx, ws.Workspace, text)
+		out.Faults, out.Faulty = e.faults(ctx, j, ws.Workspace, text, at.Published, commit)
 	}
 	out.Output = session.LastLines(strings.TrimRight(text, "\n"), maxTestOutput)
 	return out, nil
@@ -179,6 +180,56 @@ func failingLines(ctx context.Context, ws *workspace.Workspace, output string) (
 		parts = append(parts, session.Item{Kind: session.ItemSelection, Name: fmt.Sprintf("%s:L%d-%d", name, s.from+1, s.to), Text: text})
 	}
 	return parts
+}
+
+// Limits of the lines that do not compile.
+const (
+	maxFaults     = 4
+	maxFaultyFile = 16 << 10 // bytes of a file of them
+)
+
+// faults returns the lines of files that the commit changed at which compilers complain, and these
+// files. The output could name any file, so those that are sensitive or unchanged are left out.
+func (e *Engine) faults(
+	ctx context.Context,
+	j Job,
+	ws *workspace.Workspace,
+	output, since, commit string,
+) (list []session.Fault, files []session.Item) {
+	found := testrun.Faults(output)
+	if len(found) == 0 || since == "" {
+		return nil, nil
+	}
+	changes, err := wholeChanges(ctx, j.Repo, since, commit)
+	if err != nil {
+		e.cfg.Log.WarnContext(ctx, "changed files were not listed", "session", j.Task.Session, "err", err)
+		return nil, nil
+	}
+	for _, f := range found {
+		name := path.Clean(strings.TrimPrefix(f.Path, ws.Root()+"/"))
+		if !strings.Contains(name, "/") && !changed(changes, name) { // go vet names a file without its directory
+			name = onlyNamed(ctx, ws, name)
+		}
+		if f.Path = name; len(list) == maxFaults || testrun.IsTest(name) {
+			continue
+		}
+		if !changed(changes, name) || e.cfg.Policy.Touches(name).Sensitive { //control:faults-of-changed-files
+			continue
+		}
+		if !slices.ContainsFunc(files, func(it session.Item) bool { return it.Name == name }) {
+			data, _, err := ws.ReadAll(ctx, name, maxFaultyFile)
+			if err != nil || !utf8.Valid(data) {
+				continue
+			}
+			files = append(files, session.Item{Kind: session.ItemFile, Name: name, Text: string(data)})
+		}
+		list = append(list, f)
+	}
+	return list, files
+}
+
+func changed(list []session.FileChange, name string) bool {
+	return slices.ContainsFunc(list, func(c session.FileChange) bool { return c.Path == name })
 }
 
 // onlyNamed returns the path of the only file of a name, or the name.

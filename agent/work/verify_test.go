@@ -64,6 +64,27 @@ func TestFailingLines(t *testing.T) {
 	}
 }
 
+// The lines at which a compiler complains are kept with their files, but only those of files that
+// the work changed and that are not sensitive: the output of tests can name any file.
+func TestFaultsOfChangedFiles(t *testing.T) {
+	s := newSetUpTrial(t)
+	j := s.job()
+	base := s.base
+	commit := s.commit(map[string]string{"c.go": "package c\nx\n", "a_test.go": "package c\n", ".env": "KEY=other\n"})
+	run := (&proving{}).run(s.engine(), j, &session.State{Task: j.Task, Changes: session.Changes{Published: base}}, &checkpoints{})
+	test := "for f in .env a.txt a_test.go /etc/hosts.d ./c.go; do echo \"$f:2:1: bad\"; done; exit 1"
+	got, err := run(t.Context(), commit, []string{test})
+	if err != nil || !got.Failed() {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	if want := []session.Fault{{Path: "c.go", Line: 2, Says: "./c.go:2:1: bad"}}; !slices.Equal(got.Faults, want) {
+		t.Errorf("faults %+v, want %+v", got.Faults, want)
+	}
+	if want := []session.Item{{Kind: session.ItemFile, Name: "c.go", Text: "package c\nx\n"}}; !slices.Equal(got.Faulty, want) {
+		t.Errorf("files %q, want %q", got.Faulty, want)
+	}
+}
+
 // The configuration says which commands tell that work is done, or the project does.
 func TestVerifies(t *testing.T) {
 	facts := project.Facts{Commands: []project.Command{{Does: "build", Line: "make"}, {Does: "test", Line: "make test"}, {Does: "test", Line: "tox"}}}

@@ -207,6 +207,8 @@ var controlsOfAgent = []control{
 	{"same-again", "false", "./agent", "TestTheSameAgain"},
 	{"parts-of-long-files", "false", "./agent", "TestLongFileInParts"},
 	{"failing-lines", "false", "./agent/work", "TestFailingLines"},
+	{"faults-of-changed-files", "false", "./agent/work", "TestFaultsOfChangedFiles"},
+	{"one-line", "false", "./agent", "TestOneLineIsRepaired"},
 	{"tried-is-no-answer", "false", "./agent", "TestProseAfterATry"},
 	{"a-review-is-reviewed", "false", "./agent", "TestReadingEnds"},
 	{"reading-ends", "true", "./agent", "TestReadingEnds"},
