@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -244,7 +245,13 @@ func limits(w *world) {
 	s := w.open()
 	var mu sync.Mutex
 	total, repos, most := 0, map[string]int{}, 0
-	started, finish := make(chan string), make(chan struct{})
+	started, finish := make(chan string), map[string]chan struct{}{}
+	waiting := map[string]int{"octo/a": 6, "octo/b": 4}
+	for repo, n := range waiting {
+		for i := range n {
+			finish[fmt.Sprint(repo, "#", i)] = make(chan struct{})
+		}
+	}
 	q := w.start(s, queue.Config{Limits: queue.Limits{Total: 3, Repo: 2}, Work: func(ctx context.Context, thread string) error {
 		repo := thread[:6]
 		mu.Lock()
@@ -256,7 +263,7 @@ func limits(w *world) {
 		}
 		mu.Unlock()
 		started <- thread
-		<-finish
+		<-finish[thread]
 		mu.Lock()
 		total--
 		repos[repo]--
@@ -270,20 +277,28 @@ func limits(w *world) {
 	for i := range 4 {
 		w.put(s, fmt.Sprint("b", i), fmt.Sprint("octo/b#", i))
 	}
+	var running []string
+	start := func() {
+		thread := await(w.T, "start of work", started)
+		running = append(running, thread)
+		waiting[thread[:6]]--
+	}
 	for range 3 {
-		await(w.T, "start of work", started)
+		start()
 	}
 	mu.Lock()
 	if total != 3 {
 		w.Errorf("%d threads run, want 3", total)
 	}
 	mu.Unlock()
-	for range 7 {
-		finish <- struct{}{}
-		await(w.T, "start of work", started)
+	for range 7 { // one of a repository that waits ends, so that another can begin
+		at := max(0, slices.IndexFunc(running, func(thread string) bool { return waiting[thread[:6]] > 0 }))
+		finish[running[at]] <- struct{}{}
+		running = slices.Delete(running, at, at+1)
+		start()
 	}
-	for range 3 {
-		finish <- struct{}{}
+	for _, thread := range running {
+		finish[thread] <- struct{}{}
 	}
 	mu.Lock()
 	defer mu.Unlock()

@@ -398,7 +398,7 @@ func TestCommandInTheSmallPull(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.wait("no answer", func() bool { return len(s.gh.Thread(p.Ref).Comments) == 2 })
-	if got := s.gh.Thread(p.Ref).Comments[1].Body; !strings.Contains(got, "of the session in #1") {
+	if got := s.gh.Thread(p.Ref).Comments[1].Body; !strings.Contains(got, "of my work in #1") {
 		t.Errorf("answered %q", got)
 	}
 	s.say("you", "/agent approve "+s.request())
@@ -411,7 +411,7 @@ func TestReviewWords(t *testing.T) {
 	s := reviewStory(t, byReview, whenTaken)
 	p := s.asked()
 	for _, want := range []string{
-		"is working on #1 for you", "`agent/1-the-greeting-is-wrong`", "`deploy/app.yaml`", "deploy/app.yaml is a sensitive file",
+		"I am working on #1 for you", "`agent/1-the-greeting-is-wrong`", "`deploy/app.yaml`", "deploy/app.yaml is a sensitive file",
 		"review: **approve**", "review: **request changes**", "**close**", "**merge**", "push to its branch", "none until ",
 		fmt.Sprintf("`/agent approve %s`", s.request()), p.Pull.HeadSHA[:12],
 	} {
