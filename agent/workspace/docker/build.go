@@ -213,7 +213,7 @@ func (k keptFiles) ReadDir(name string) (out []fs.DirEntry, err error) {
 		if bad != nil {
 			return nil, fmt.Errorf("%w: .dockerignore: %w", workspace.ErrBuild, bad)
 		}
-		if match && !(e.IsDir() && k.ignored.Exclusions()) { //control:build-ignores
+		if match && (!e.IsDir() || !k.ignored.Exclusions()) { //control:build-ignores
 			continue
 		}
 		out = append(out, e)
