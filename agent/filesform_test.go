@@ -228,10 +228,15 @@ func TestLongFileInParts(t *testing.T) {
 	for i := range 40 {
 		fmt.Fprintf(&long, "def f%d(x):\n    # adds a number\n    return x + %d\n\n\n", i, i)
 	}
+	goMethods := "package a\n\ntype S struct{}\n"
+	for i := range 30 {
+		goMethods += fmt.Sprintf("\n// F%d adds a number.\nfunc (s *S) F%d(x int) int {\n\treturn x + %d\n}\n", i, i, i)
+	}
 	for _, tt := range []struct {
 		name, text, asks, lacks, answer string
 	}{
 		{"a.py", long.String(), "below it only the function that changes", "whole new file", "def f7(x):\n    return x - 7\n"},
+		{"a.go", goMethods, "below it only the function that changes", "whole new file", "func (s *S) F7(x int) int {\n\treturn x - 7\n}\n"},
 		{"a.txt", strings.Repeat("a line of text\n", 200) + "x + 7\n", "below it the whole new file", "only the function", "<<<<<<< SEARCH\nx + 7\n=======\nx - 7\n>>>>>>> REPLACE\n"},
 		{"a.py", "def f7(x):\n    return x + 7\n", "below it the whole new file", "only the function", "def f7(x):\n    return x - 7\n"},
 	} {

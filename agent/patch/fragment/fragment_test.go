@@ -158,3 +158,16 @@ func TestHide(t *testing.T) {
 		}
 	}
 }
+
+// Methods of Go are found without the package's name, as models send them.
+func TestMethodAlone(t *testing.T) {
+	const before = "package a\n\ntype S struct{}\n\nfunc (s *S) A() int {\n\treturn 1\n}\n\n// B is two.\nfunc (s *S) B() int {\n\treturn 2\n}\n\nfunc (s *S) C() int {\n\treturn 3\n}\n"
+	const part = "func (s *S) B() int {\n\treturn 22\n}\n"
+	if lost := Gone("a.go", before, part); lost != nil || !Is("a.go", before, part) {
+		t.Errorf("taken for another file, without %q", lost)
+	}
+	after, replaced, err := Put("a.go", before, part)
+	if want := strings.Replace(before, "return 2\n", "return 22\n", 1); err != nil || after != want {
+		t.Errorf("%q, %v:\n%s", replaced, err, after)
+	}
+}

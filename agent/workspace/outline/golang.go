@@ -7,11 +7,15 @@ import (
 	"slices"
 )
 
-// goDefs finds the definitions of a Go file with go/parser. It reports false if the
-// parser found a bad declaration, or an error and no declarations.
+// goDefs finds the definitions of a Go file, or of a part of one, with go/parser. It reports false
+// if the parser found a bad declaration, or an error and no declarations.
 func goDefs(f *file) bool {
 	set := gotoken.NewFileSet()
 	tree, err := parser.ParseFile(set, "", f.src, parser.SkipObjectResolution)
+	if tree == nil || err != nil && len(tree.Decls) == 0 { // perhaps a part without the package's name
+		whole := append([]byte("package p; "), f.src...)
+		tree, err = parser.ParseFile(set, "", whole, parser.SkipObjectResolution)
+	}
 	if tree == nil || err != nil && len(tree.Decls) == 0 {
 		return false
 	}
