@@ -66,7 +66,7 @@ func claimsTests(title string, files []FileChange) bool {
 }
 
 // isOrder reports whether the first word of a title can be a verb as in an order, by its form. rest
-// is what follows. Chinese and Japanese have no blanks between words, and their verbs no such forms.
+// is the text behind it. Chinese and Japanese have no blanks between words, and their verbs no such forms.
 func isOrder(word, rest string) bool {
 	blankless := func(r rune) bool { return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana) }
 	if strings.ContainsFunc(word, blankless) {

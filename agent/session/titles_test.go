@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// The histories of repositories, and what a model that answers badly says of a change there.
+// The histories of repositories, and the titles of a model that answers badly there.
 func TestTitlesOfHistories(t *testing.T) {
 	t.Parallel()
 	const (

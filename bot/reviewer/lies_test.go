@@ -9,7 +9,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/session"
 )
 
-// lie is what a reviewer says wrongly of a pull request, and what happens to the code then.
+// lie is a false statement of a reviewer about a pull request, and the push that follows it.
 type lie struct {
 	file, good, bad string
 	says            map[string]any // of the fault
@@ -83,7 +83,7 @@ func lies() map[string]lie {
 	}
 }
 
-// TestLies: what a reviewer gets wrong about numbers, ends of lines, blanks and names is put right, and a fault
+// TestLies: a reviewer's mistakes about numbers, ends of lines, blanks and names are put right, and a fault
 // that a push moves, renames or writes with other line ends is not told again, in whatever words and language.
 func TestLies(t *testing.T) {
 	all := map[string]string{}

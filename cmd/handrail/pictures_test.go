@@ -50,7 +50,7 @@ var varies = []struct {
 
 var hexID = regexp.MustCompile(`\b[0-9a-f]{7,64}\b`)
 
-// steady replaces what differs from run to run; the first id of a text is always the same, and so is the second.
+// steady replaces ids, times and the like, which differ from run to run; the first id of a text is always the same, and so is the second.
 func steady(text string) string {
 	for _, v := range varies {
 		text = v.what.ReplaceAllString(text, v.as)

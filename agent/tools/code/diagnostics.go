@@ -189,12 +189,12 @@ func (d diagnoser) files(ctx context.Context, rel string) (paths []string, left 
 // shown lists the problems by file, errors first, and says of each file without an answer why.
 func (d diagnoser) shown(ctx context.Context, list []workspace.FileProblems, severity string) string {
 	var b strings.Builder
-	var why unanswered
+	var unanswered []workspace.FileProblems
 	n, over := 0, 0
 	for _, f := range list {
 		if f.State != "fresh" { //control:only-fresh-is-shown
 			if f = d.without(ctx, f); len(f.Items) == 0 {
-				why.add(f)
+				unanswered = append(unanswered, f)
 				continue
 			}
 		}
@@ -221,11 +221,11 @@ func (d diagnoser) shown(ctx context.Context, list []workspace.FileProblems, sev
 	switch {
 	case len(list) == 0:
 		b.WriteString("No diagnostics found: there is no file to check.\n")
-	case n == 0 && len(why.files) < len(list): //control:no-answer-is-no-praise
+	case n == 0 && len(unanswered) < len(list): //control:no-answer-is-no-praise
 		b.WriteString("No diagnostics found.\n")
 	}
 	more(&b, over)
-	return b.String() + why.String()
+	return b.String() + reasons(unanswered)
 }
 
 // without returns a file that has no fresh list with the mistake that a parser finds, or the reason for no answer.
@@ -246,16 +246,11 @@ func (d diagnoser) without(ctx context.Context, f workspace.FileProblems) worksp
 	return f
 }
 
-// unanswered are the files without an answer, with their reasons.
-type unanswered struct{ files []workspace.FileProblems }
-
-func (u *unanswered) add(f workspace.FileProblems) { u.files = append(u.files, f) }
-
-// String returns a line for each reason.
-func (u *unanswered) String() string {
+// reasons returns a line for each reason for which files have no answer.
+func reasons(files []workspace.FileProblems) string {
 	var order []string
 	of := map[string][]string{}
-	for _, f := range u.files {
+	for _, f := range files {
 		if of[f.Why] == nil {
 			order = append(order, f.Why)
 		}

@@ -70,8 +70,8 @@ func TestBuildFiles(t *testing.T) {
 	}
 }
 
-// TestBuildIgnores: what the .dockerignore of a build's directory names does not come along, but what
-// it takes back does.
+// TestBuildIgnores: files that the .dockerignore of a build's directory names do not come along, but its
+// exceptions do.
 func TestBuildIgnores(t *testing.T) {
 	t.Parallel()
 	repo := t.TempDir()
