@@ -252,9 +252,9 @@ mutations:
 
 # One table: every figure of docs/performance.md beside what a person would use
 # instead, in milliseconds where no unit stands. What misses its bar says so; what
-# needs docker, bwrap or gopls (see lsp) is not measured where they are missing.
+# needs docker, bwrap, gopls (see lsp) or the agents of others (see agents) is not measured where they are missing.
 bench:
-	@PATH=$(LSPPATH) $(GO) test ./cmd/handrail -count=1 -run '^TestBenchTable$$' -v -timeout 4h -args -bench.table=all $(QUIET)
+	@PATH='$(AGENTS)/bin':$(LSPPATH) $(GO) test ./cmd/handrail -count=1 -run '^TestBenchTable$$' -v -timeout 4h -args -bench.table=all $(QUIET)
 
 # The quick lines of it; with BUSY=20 beside so many busy processes: no session may fail.
 bench-short:

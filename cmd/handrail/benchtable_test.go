@@ -43,6 +43,7 @@ var benches = []bench{
 	{dir: "./agent/workspace", args: []string{"-bench", "^BenchmarkInside$", "-benchtime", "20x"}},
 	{dir: "./agent/workspace/host", args: []string{"-bench", "^BenchmarkDefinition$", "-benchtime", "100x"}},
 	{dir: "./cmd/handrail", args: []string{"-bench", "^Benchmark(Run33|Turn|Demo|Start|Reaction)$", "-benchtime", "5x"}},
+	{dir: "./cmd/handrail", args: []string{"-bench", "^BenchmarkRivals$", "-benchtime", "3x"}},
 	{dir: "./cmd/handrail", args: []string{"-bench", "^Benchmark(Open|Commit)$", "-benchtime", "3x"}},
 	{dir: "./cmd/handrail", args: []string{"-run", "^TestManyFiles$"}, flags: []string{"-load.files=50000"}},
 	{dir: "./cmd/handrail", args: []string{"-run", "^TestManySessions$"}, flags: []string{"-load.sessions=100"}},
@@ -91,6 +92,18 @@ var rows = []row{
 	{what: "the same: memory of gopls, MiB", figure: "Definition MB"},
 	{what: "a session of 33 turns, docker", figure: "Run33/docker ns/op", most: 1000},
 	{what: "a session of 33 turns, bwrap", figure: "Run33/bwrap ns/op", most: 1000},
+	{
+		what:   "33 steps without a sandbox; opencode",
+		figure: "Rivals/handrail ns/op",
+		beside: "Rivals/opencode ns/op",
+		times:  1. / 60,
+	},
+	{
+		what:   "the same in processor time; qwen-code, ms",
+		figure: "Rivals/handrail cpu-ms",
+		beside: "Rivals/qwen-code cpu-ms",
+		times:  1. / 30,
+	},
 	{what: "one more turn, docker", figure: "Turn/docker ms/turn", most: 10},
 	{what: "one more turn, bwrap", figure: "Turn/bwrap ms/turn", most: 10},
 	{what: "handrail demo, bwrap", figure: "Demo/bwrap ns/op", most: 15000},
@@ -199,7 +212,7 @@ func (r row) line(figures map[string]float64) (string, bool) {
 	}
 	beside, ratio, bar, short := "", "", "", ""
 	if other, ok := figures[r.beside]; ok && other > 0 {
-		beside, ratio = sized(other), fmt.Sprintf("%.2f", value/other)
+		beside, ratio = sized(other), sized(value/other)
 		if r.times > 0 && value/other > r.times {
 			short = "short of its bar"
 		}
@@ -212,7 +225,7 @@ func (r row) line(figures map[string]float64) (string, bool) {
 		}
 	}
 	if r.times > 0 {
-		bars = append(bars, fmt.Sprintf("%g ×", r.times))
+		bars = append(bars, sized(r.times)+" ×")
 	}
 	bar = strings.Join(bars, ", ")
 	return fmt.Sprintf("| %s | %s | %s | %s | %s | %s |", r.what, sized(value), beside, ratio, cmp.Or(bar, "–"), short), true

@@ -52,6 +52,7 @@ type beginFlags struct {
 }
 
 type runCmd struct {
+	Words   []string `arg:"" optional:"" name:"task" help:"The task, in quotes, as in \"fix the typo\"."`
 	Task    string   `short:"t" help:"The task; - reads standard input."`
 	Picture []string `type:"path" sep:"none" help:"Picture for a model that can see; may be given several times."`
 	Session string   `help:"Continue a session, as handrail resume does."`
@@ -96,9 +97,9 @@ func (c *undoCmd) Run(ctx context.Context, w *console) (err error) {
 
 // Run works on the task and leaves the result on a branch.
 func (c *runCmd) Run(ctx context.Context, w *console) error {
-	task, err := taskText(w, c.Task)
+	task, err := c.text(w)
 	if err == nil && task == "" && c.Session == "" {
-		err = door.Usage("nothing to do: give --task \"…\"")
+		err = door.Usage("nothing to do: give a task, as in handrail run \"fix the typo in README.md\"")
 	}
 	if err != nil {
 		return err
@@ -110,6 +111,20 @@ func (c *runCmd) Run(ctx context.Context, w *console) error {
 	}
 	c.watched = c.Watch
 	return c.work(ctx, w, wish)
+}
+
+// text returns the task, from --task or from the words after the verb.
+func (c *runCmd) text(w *console) (string, error) {
+	words := strings.TrimSpace(strings.Join(c.Words, " "))
+	switch {
+	case words == "", words == "-":
+		return taskText(w, cmp.Or(c.Task, words))
+	case c.Task != "":
+		return "", door.Usage("there are two tasks: %q, and %q of --task; give one", words, c.Task)
+	case len(strings.Fields(words)) == 1: // a misplaced verb, directory or session
+		return "", door.Usage("%q is no task yet: say more, as in handrail run \"fix the typo in README.md\"", words)
+	}
+	return words, nil
 }
 
 // Run continues a session.
