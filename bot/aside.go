@@ -200,7 +200,8 @@ func (r *request) askBack(ctx context.Context) (asked bool, err error) {
 		requests = approval.Open(v)
 		questions = slices.DeleteFunc(v.Open(), func(a session.Asked) bool { return a.Kind != session.AskQuestion })
 	}
-	if name, ids := specs(r.w.rows).Near(r.cmd.Text); name != "" && (len(requests) > 0 || len(questions) == 0) { //control:near-miss
+	name, ids := specs(r.w.rows).Near(r.cmd.Text)
+	if name != "" && (len(requests) > 0 || len(questions) == 0) { //control:near-miss
 		text := render.DidYouMean(name, requests, ids...)
 		if len(requests) > 0 && (name == "approve" || name == "deny") {
 			return true, r.replyOnce(ctx, approval.AskedNear, requests, text)
@@ -208,7 +209,8 @@ func (r *request) askBack(ctx context.Context) (asked bool, err error) {
 		r.reply(text)
 		return true, nil
 	}
-	if len(requests) == 0 || command.Instructs(r.cmd.Text) || command.Above(r.msg.body, r.show("words above"), r.msg.names...) != "" { //control:talk-withdraws-nothing
+	instructs := command.Instructs(r.cmd.Text) && len(ids) == 0
+	if len(requests) == 0 || instructs || command.Above(r.msg.body, r.show("words above"), r.msg.names...) != "" { //control:talk-withdraws-nothing
 		return false, nil
 	}
 	r.keep(v, r.commandText())

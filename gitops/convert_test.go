@@ -177,3 +177,28 @@ func TestAlternates(t *testing.T) {
 		}
 	}
 }
+
+// TestBranchInTheWayInAClone: in a local clone, too, the work goes to a name without directories.
+func TestBranchInTheWayInAClone(t *testing.T) {
+	t.Parallel()
+	for name, lines := range map[string][][]string{
+		"above":  {{"branch", "agent"}},
+		"below":  {{"branch", "agent/x/y"}},
+		"packed": {{"branch", "agent/x/y"}, {"pack-refs", "--all"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir, head := clone(t, map[string]string{"a": "1\n"})
+			m := must(OpenLocal(dir))(t)
+			t.Cleanup(func() { _ = m.Close() })
+			for _, line := range lines {
+				git(t, dir, line...)
+			}
+			id := checkpointOn(t, m, head, "n", "n\n")
+			got, err := m.PushSafe(t.Context(), SafePush{Commit: id, Base: head, Ref: "refs/heads/agent/x"})
+			if err != nil || got.Ref != "refs/heads/agent-x" {
+				t.Errorf("got %+v, %v", got, err)
+			}
+		})
+	}
+}

@@ -109,7 +109,7 @@ func (m *Mirror) pushWith(ctx context.Context, p Push, a Access) (made bool, err
 
 // inTheWay returns the name of the branch beside which git keeps no branch ref: a name is a file or
 // a directory. It returns "" if there is none.
-func inTheWay(ref string, refs map[string]plumbing.Hash) string {
+func inTheWay[T any](ref string, refs map[string]T) string {
 	for at := range refs {
 		if strings.HasPrefix(ref, at+"/") || strings.HasPrefix(at, ref+"/") {
 			return strings.TrimPrefix(at, "refs/heads/")

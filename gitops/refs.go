@@ -155,6 +155,15 @@ func (m *Mirror) move(ctx context.Context, p Push) (made bool, err error) {
 	}); err != nil {
 		return false, err
 	}
+	if now == "" {
+		branches, err := m.localRefs(ctx, "refs/heads/")
+		if err != nil {
+			return false, err
+		}
+		if at := inTheWay(p.Ref, branches); at != "" { //control:branch-in-the-way-here
+			return false, &RemoteError{Kind: errInTheWay, Reason: "the clone has the branch " + at}
+		}
+	}
 	err = m.SetRef(ctx, p.Ref, p.Commit, now)
 	if errors.Is(err, ErrStale) {
 		err = &RemoteError{Kind: ErrRejected, Reason: err.Error()}

@@ -8,6 +8,8 @@ import (
 	"path"
 	"strings"
 
+	"golang.org/x/text/unicode/norm"
+
 	"github.com/handrail-bot/handrail/agent/workspace"
 )
 
@@ -72,7 +74,34 @@ func (k *Kit) Resolve(ctx context.Context, raw string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return k.stripName(ctx, rel)
+	if rel, err = k.stripName(ctx, rel); err != nil {
+		return "", err
+	}
+	return k.composed(ctx, rel)
+}
+
+// composed returns rel with the names that exist in Unicode's other composition, as macOS writes them and
+// models do not, in place of those of rel.
+func (k *Kit) composed(ctx context.Context, rel string) (string, error) {
+	if norm.NFD.String(rel) == norm.NFC.String(rel) {
+		return rel, nil
+	}
+	at := ""
+	for name := range strings.SplitSeq(rel, "/") {
+		spelled := path.Join(at, name)
+		for _, other := range []string{name, norm.NFC.String(name), norm.NFD.String(name)} {
+			there, err := k.Exists(ctx, path.Join(at, other))
+			if err != nil {
+				return "", err
+			}
+			if there { //control:one-name
+				spelled = path.Join(at, other)
+				break
+			}
+		}
+		at = spelled
+	}
+	return at, nil
 }
 
 func (k *Kit) relative(p string) (string, error) {

@@ -40,7 +40,13 @@ func endDraft(ctx context.Context, c *live.Config, l *live.Session) error {
 	if p.State != "open" || !strings.EqualFold(p.HeadSHA, v.Published) { //control:ready-of-own-work
 		return nil
 	}
-	if !p.Draft {
+	key := fmt.Sprintf("ready-%s-%s", l.Row.ID, p.HeadSHA)
+	_, err = c.Store.Effects.Effect(ctx, key)
+	begun := err == nil // its answer was lost, and the review is still to be requested
+	if store.Unless(err, store.ErrNotFound) != nil {
+		return err
+	}
+	if !p.Draft && !begun {
 		return l.PullRequest().EndDraft(ctx)
 	}
 	is, err := reads.StandingOf(ctx, l.Thread.Client, p.HeadSHA)
@@ -53,7 +59,6 @@ func endDraft(ctx context.Context, c *live.Config, l *live.Session) error {
 	if wait := waitOf(is, c.Now(), l.Settle); wait > 0 {
 		return lookLater(ctx, c, l, p.HeadSHA, wait)
 	}
-	key := fmt.Sprintf("ready-%s-%s", l.Row.ID, p.HeadSHA)
 	err = l.PullRequest().Ready(ctx, key, p.HeadSHA)
 	var no *ghapp.Refusal
 	if !errors.As(err, &no) {

@@ -9,18 +9,24 @@ import (
 	"github.com/handrail-bot/handrail/policy/typo"
 )
 
-// Near returns the command or mode that a text is only a typo away from, and the ids
-// after it. The name is empty if there is none.
+// Near returns the command or mode that a text is only a typo away from, and the ids after its first
+// word. The name is empty if there is none. "all" may stand in place of ids, and a reason behind them.
 func (t Table) Near(text string) (name string, ids []string) {
-	for i, word := range strings.Fields(strings.ToLower(text)) {
-		switch word = strings.TrimFunc(requestID(word), isMark); {
-		case i == 0:
+	words := strings.Fields(strings.ToLower(text))
+	for i, word := range words {
+		word = strings.TrimFunc(requestID(word), isMark)
+		if i == 0 {
 			name = t.nearest(word)
-		case isAnother(word):
-			ids = append(ids, word)
-		default:
-			return "", nil
+			continue
 		}
+		if isAnother(word) {
+			ids = append(ids, word)
+			continue
+		}
+		if word == "all" && len(words) == 2 || name != "" && len(ids) > 0 { //control:near-with-its-words
+			return name, ids
+		}
+		return "", nil
 	}
 	return name, ids
 }

@@ -367,6 +367,7 @@ func TestNear(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"aprove": "approve", "Approved!": "approve", "approev": "approve", "aproves": "approve", "apporve abcd2345": "approve abcd2345", "dney": "deny", "denny `ABCD2345`": "deny abcd2345",
+		"aprove all": "approve", "denny abcd2345 too risky": "deny abcd2345", "accept abcd2345": "abcd2345", "aprove all tests": "", "apporve abcd2345 for now": "approve abcd2345",
 		"sto": "stop", "Stopp!": "stop", "sotp": "stop", "stauts?": "status", "revie": "review", "plna": "plan", "securty": "security",
 		"approve": "", "stop": "", "review": "", "as": "", "revie it": "", "apporve this": "", "fix": "", "yes": "", "ok": "", "lgtm": "", "👍": "", "": "", "abcd2345": "", "aprove " + strings.Repeat("x", 99): "",
 	} {

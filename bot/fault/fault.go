@@ -62,12 +62,12 @@ func OfGitHub(err error) bool {
 
 // Temporary reports whether an error says nothing about the work itself, so that a retry
 // can help after any number of failures: GitHub or the network does not answer, another
-// worker has the session, the disk is full.
+// worker has the session, the disk is full, another process holds the database.
 func Temporary(err error) bool {
 	var ge *ghapp.Error
 	if errors.As(err, &ge) {
 		return ge.Kind != ghapp.Permanent
 	}
 	var ne net.Error
-	return errors.As(err, &ne) || errors.Is(err, gitops.ErrUnavailable) || errors.Is(err, syscall.ENOSPC) || errors.Is(err, store.ErrHeld) || errors.Is(err, store.ErrFull) || errors.Is(err, session.ErrFenced) //control:outage-waits
+	return errors.As(err, &ne) || errors.Is(err, gitops.ErrUnavailable) || errors.Is(err, syscall.ENOSPC) || errors.Is(err, store.ErrHeld) || errors.Is(err, store.ErrFull) || errors.Is(err, store.ErrBusy) || errors.Is(err, session.ErrFenced) //control:outage-waits
 }

@@ -29,6 +29,7 @@ var (
 	ErrPutOff   = errors.New("put off after a failure")
 	ErrNotOver  = errors.New("not over, or something waits for it")
 	ErrFull     = errors.New("no space left for the database: free disk space, then try again")
+	ErrBusy     = errors.New("another process holds the database: end it, or let it go on")
 )
 
 // Unless returns err, or nil if err is target.

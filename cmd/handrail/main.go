@@ -101,10 +101,13 @@ func main() { os.Exit(mainExit(os.Args[1:])) }
 
 // mainExit runs one command line and returns the exit code.
 func mainExit(args []string) int {
-	ctx, stop := signal.NotifyContext(context.Background(), door.EndSignals()...)
+	all, park := context.WithCancel(context.Background())
+	defer park()
+	ctx, stop := signal.NotifyContext(all, door.EndSignals()...)
 	defer stop()
 	context.AfterFunc(ctx, stop) // the first signal parks the work, the second one ends the process
-	return execute(ctx, args, &console{in: os.Stdin, out: os.Stdout, err: os.Stderr, version: config.ReadBuild().Version})
+	w := &console{in: os.Stdin, out: os.Stdout, err: os.Stderr, version: config.ReadBuild().Version}
+	return executePiped(ctx, args, w, park)
 }
 
 // exitRequest carries kong's request to exit (help, version) out of Parse.

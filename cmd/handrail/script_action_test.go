@@ -55,6 +55,7 @@ var actions = []scriptVerb{
 	{"runner", "[INPUT=VALUE...]", 0, 9, (*stage).runner},
 	{"runs", "N", 1, 1, (*stage).runs},
 	{"stalled", "", 0, 0, (*stage).stalled},
+	{"release", "", 0, 0, (*stage).release},
 	{"killrun", "N", 1, 1, (*stage).killRun},
 	{"endrun", "N", 1, 1, (*stage).endRun},
 	{"timeisup", "N", 1, 1, (*stage).timeIsUp},
@@ -296,6 +297,13 @@ func (s *stage) stalled(_ *testscript.TestScript, _ []string) error {
 	ctx, stop := context.WithTimeout(context.Background(), s.patience())
 	defer stop()
 	return s.model.stalled(ctx)
+}
+
+// release has a stalled answer go on.
+func (s *stage) release(_ *testscript.TestScript, _ []string) error {
+	ctx, stop := context.WithTimeout(context.Background(), s.patience())
+	defer stop()
+	return s.model.release(ctx)
 }
 
 // killRun ends a run as a crash does, and waits until GitHub knows that it has ended.

@@ -2,11 +2,13 @@ package main
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -37,6 +39,7 @@ var outages = []scriptVerb{
 	{"fails", "REQUEST", 1, 1, (*stage).fails},
 	{"works", "", 0, 0, (*stage).works},
 	{"logged", "PATTERN", 1, 1, (*stage).logged},
+	{"held", "PATTERN", 1, 1, (*stage).held},
 }
 
 // front is where a model's server is reached: it can be away, and come back at
@@ -191,6 +194,40 @@ func (s *stage) ready(ts *testscript.TestScript, args []string) error {
 // logged waits until the server's log has a line that matches.
 func (s *stage) logged(ts *testscript.TestScript, args []string) error {
 	return s.untilThere(ts, args[0], func() (string, error) { return ts.ReadFile("server.log"), nil })
+}
+
+// held has another connection hold the database, as a process does that was suspended in a
+// transaction, until the server's log has a further line that matches.
+func (s *stage) held(ts *testscript.TestScript, args []string) error {
+	re, err := regexp.Compile("(?m)" + args[0])
+	if err != nil {
+		return err
+	}
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(s.data, "handrail.db")+"?_txlock=immediate&_pragma=busy_timeout(60000)")
+	if err != nil {
+		return err
+	}
+	ctx, stop := s.waiting()
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		stop()
+		return errors.Join(err, db.Close())
+	}
+	before, freed := len(ts.ReadFile("server.log")), make(chan struct{})
+	go func() {
+		defer close(freed)
+		for ctx.Err() == nil && !re.MatchString(ts.ReadFile("server.log")[before:]) {
+			pause(20 * time.Millisecond)
+		}
+		if err := errors.Join(tx.Rollback(), db.Close()); err != nil {
+			s.t.Error(err)
+		}
+	}()
+	ts.Defer(func() {
+		stop()
+		<-freed
+	})
+	return nil
 }
 
 func (s *stage) untilThere(ts *testscript.TestScript, pattern string, read func() (string, error)) error {

@@ -238,6 +238,7 @@ func (s *server) transport(wait time.Duration) http.RoundTripper {
 	}
 	t = t.Clone()
 	t.ResponseHeaderTimeout = wait
+	endSilent(t, maxSilence)
 	return t
 }
 

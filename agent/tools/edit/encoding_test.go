@@ -60,3 +60,15 @@ func TestNamesThatDifferInCase(t *testing.T) {
 	b.Is("Readme.md", "# B\n")
 	b.Do("write_file", toolstest.Arguments("path", "docs/other.md", "content", "n\n"))
 }
+
+// TestNamesInBothCompositions: a name that macOS wrote in parts is the same name as models write it.
+func TestNamesInBothCompositions(t *testing.T) {
+	const parts, whole = "cafe\u0301", "caf\u00e9"
+	b := toolstest.Open(t, map[string]string{parts + "/" + parts + ".md": "# A\n"})
+	b.Do("edit_file", toolstest.Arguments("path", whole+"/"+whole+".md", "old_string", "# A", "new_string", "# B"))
+	b.Is(parts+"/"+parts+".md", "# B\n")
+	b.Do("write_file", toolstest.Arguments("path", whole+"/new.md", "content", "n\n"))
+	b.Is(parts+"/new.md", "n\n")
+	b.Do("write_file", toolstest.Arguments("path", whole+".md", "content", "n\n"))
+	b.Is(whole+".md", "n\n")
+}

@@ -3,7 +3,7 @@
 //
 // One connection writes and others read. A commit reaches the disk before it is
 // acknowledged. Other processes may open the same file; they wait up to five seconds for
-// each other.
+// each other to read, and up to a minute to write.
 package sqlite
 
 import (
@@ -20,10 +20,12 @@ import (
 	"time"
 
 	"github.com/pressly/goose/v3"
+	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/riverdriver/riversqlite"
 	driver "modernc.org/sqlite"
 	lib "modernc.org/sqlite/lib"
 
+	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/bot/store/sqlstore"
 )
 
@@ -67,6 +69,7 @@ func open(ctx context.Context, c Config) (*sqlstore.Store, error) {
 		},
 		Field: "json_extract(CAST(doc AS TEXT), '$.%s')",
 		Full:  full,
+		Busy:  busy,
 		Close: func() error {
 			keeper.close()
 			return errors.Join(read.Close(), write.Close())
@@ -78,6 +81,11 @@ func open(ctx context.Context, c Config) (*sqlstore.Store, error) {
 		sqlstore.Queue[*sql.Tx]{Driver: riversqlite.New(write), Own: own, Log: c.Log})
 	if err != nil {
 		return nil, errors.Join(err, engine.Close())
+	}
+	jobs := engine.Jobs
+	engine.Jobs = func(config *river.Config) (store.Jobs, error) {
+		client, err := jobs(config)
+		return patientJobs{client, c.Log}, err
 	}
 	return sqlstore.New(ctx, sqlstore.Config{Engine: engine, Now: c.Now, Log: c.Log})
 }
@@ -131,6 +139,31 @@ func connect(c Config) (write, read *sql.DB, err error) {
 		return nil, nil, errors.Join(err, write.Close())
 	}
 	return write, read, nil
+}
+
+// patientJobs waits at the start for another process that holds the file.
+type patientJobs struct {
+	store.Jobs
+
+	log *slog.Logger
+}
+
+// Start implements [store.Jobs].
+func (j patientJobs) Start(ctx context.Context) error {
+	err := j.Jobs.Start(ctx)
+	for told := false; busy(err) && ctx.Err() == nil; told = true {
+		if !told {
+			j.log.WarnContext(ctx, "wait for the database", "err", err)
+		}
+		err = j.Jobs.Start(ctx)
+	}
+	return err
+}
+
+// busy reports whether err means that another process holds the file.
+func busy(err error) bool {
+	var e *driver.Error
+	return errors.As(err, &e) && e.Code()&0xff == lib.SQLITE_BUSY
 }
 
 // full reports whether err means that the disk is full. SQLite reports an I/O error if

@@ -103,7 +103,7 @@ func (c *committer) gather(first *batch) []*batch {
 // affects no other call.
 func (c *committer) commit(ctx context.Context, group []*batch) {
 	err := c.store(ctx, group)
-	if err == nil || len(group) == 1 || errors.Is(err, store.ErrFull) {
+	if err == nil || len(group) == 1 || errors.Is(err, store.ErrFull) || errors.Is(err, store.ErrBusy) {
 		for _, b := range group {
 			b.result <- err
 		}

@@ -47,6 +47,7 @@ type Engine struct {
 	// statement that makes deliveries commit in the order of their numbers
 	Order string
 	Full  func(error) bool // reports whether no space is left
+	Busy  func(error) bool // reports whether another process kept a transaction from beginning
 	Close func() error
 	// Announce is a statement that tells other processes of a session with new events, for
 	// Listen; "" if they cannot be told. Listen calls told for each until ctx ends.
@@ -132,6 +133,9 @@ func (s *Store) Close() error {
 	return s.err
 }
 
+// maxBusy is how long a write waits for another process. The caller tries again later.
+const maxBusy = time.Minute
+
 // write runs fn in one transaction.
 func (b *base) write(ctx context.Context, fn func(q query) error) error {
 	if b.Lane != nil {
@@ -142,10 +146,18 @@ func (b *base) write(ctx context.Context, fn func(q query) error) error {
 		}
 		defer func() { <-b.Lane }()
 	}
-	return b.transact(ctx, fn)
+	for began, told := time.Now(), false; ; told = true {
+		err := b.transact(ctx, fn)
+		if !errors.Is(err, store.ErrBusy) || ctx.Err() != nil || time.Since(began) > maxBusy { //control:suspended-process
+			return err
+		}
+		if !told {
+			b.log.WarnContext(ctx, "wait for the database", "err", err)
+		}
+	}
 }
 
-// transact is write without the lane, for the intake.
+// transact is write without the lane and without patience, for the intake.
 func (b *base) transact(ctx context.Context, fn func(q query) error) error {
 	tx, err := b.Begin(ctx)
 	if err != nil {
@@ -173,10 +185,14 @@ func rolledBack(tx Tx) error {
 	return fmt.Errorf("roll back transaction: %w", err)
 }
 
-// explain wraps [store.ErrFull] if the disk is full.
+// explain wraps [store.ErrFull] if the disk is full, and [store.ErrBusy] if the database is.
 func (b *base) explain(err error) error {
-	if err != nil && b.Full != nil && b.Full(err) && !errors.Is(err, store.ErrFull) {
+	switch {
+	case err == nil:
+	case b.Full != nil && b.Full(err) && !errors.Is(err, store.ErrFull):
 		return fmt.Errorf("%w (%w)", store.ErrFull, err)
+	case b.Busy != nil && b.Busy(err):
+		return fmt.Errorf("%w (%w)", store.ErrBusy, err)
 	}
 	return err
 }

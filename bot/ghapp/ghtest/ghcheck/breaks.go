@@ -27,6 +27,7 @@ func Breaks() map[string]Break {
 			return []byte("<!DOCTYPE html><title>Unicorn!</title>"), false
 		},
 		"lacking": func(_ http.Header, body []byte) ([]byte, bool) { return lacking(body), false },
+		"twice":   func(_ http.Header, body []byte) ([]byte, bool) { return slices.Concat(body, body), false },
 	}
 }
 
