@@ -60,7 +60,7 @@ func (x *question) compared(
 		also = missing(found)
 	}
 	if len(x.odd(found, "")) > 0 {
-		x.note("The language server %s names lines that are not there: it is behind, and the answer may be wrong", x.v.Name)
+		x.noteBehind()
 	}
 	found = x.shown(found)
 	also = append(x.out.Also, also...)
@@ -72,13 +72,15 @@ func (x *question) compared(
 // odd returns the files in which places are in lines that do not exist, or that lack a name. Names
 // are missing under an alias, too, so that this is no proof of a mistake.
 func (x *question) odd(found []lsp.Place, name string) (out []string) {
+	seen := map[string]bool{}
 	for _, p := range found {
 		rel := x.rel(p.Path)
-		if rel == "" || slices.Contains(out, rel) {
+		if rel == "" || seen[rel] {
 			continue
 		}
 		line, ok := x.lineOf(rel, p.Line)
 		if !ok || name != "" && !bytes.Contains(line, []byte(name)) {
+			seen[rel] = true
 			out = append(out, rel)
 		}
 	}
@@ -353,16 +355,16 @@ func (x *question) goImplementers(
 		}
 	}
 	return func(found []lsp.Place) (out []workspace.CodeItem) {
+		named := map[receiver]bool{}
+		for _, p := range found {
+			rel := x.rel(p.Path)
+			line, _ := x.lineOf(rel, p.Line)
+			for _, name := range bytes.FieldsFunc(line, func(r rune) bool { return r < 0x80 && !isWord(byte(r)) }) {
+				named[receiver{path.Dir(rel), string(name)}] = true
+			}
+		}
 		for _, r := range order {
-			named := slices.ContainsFunc(found, func(p lsp.Place) bool {
-				rel := x.rel(p.Path)
-				if path.Dir(rel) != r.dir {
-					return false
-				}
-				line, ok := x.lineOf(rel, p.Line)
-				return ok && regexp.MustCompile(word(r.name)).Match(line)
-			})
-			if has[r] >= len(methods) && !named {
+			if has[r] >= len(methods) && !named[r] {
 				out = append(out, first[r])
 			}
 		}
