@@ -293,6 +293,7 @@ func TestFreshness(t *testing.T) {
 	}{
 		{"", patience, [2]lsp.Diagnosis{brokenNow, {State: lsp.Fresh}}},
 		{lsptest.Pull, patience, [2]lsp.Diagnosis{brokenNow, {State: lsp.Fresh}}},
+		{lsptest.Pull + "," + lsptest.Kindless, patience, [2]lsp.Diagnosis{brokenNow, {State: lsp.Fresh}}},
 		{lsptest.Late, patience, [2]lsp.Diagnosis{brokenNow, {State: lsp.Fresh}}},
 		{lsptest.Late, 20 * time.Millisecond, [2]lsp.Diagnosis{{State: lsp.Settling}, {State: lsp.Settling}}},
 		{lsptest.Never, 50 * time.Millisecond, [2]lsp.Diagnosis{{State: lsp.Settling}, {State: lsp.Settling}}},

@@ -79,11 +79,12 @@ const (
 	Falling   = "falling"   // after each list come empty ones for version 1, for -1, and for one that is not there yet
 	Leaves    = "leaves"    // the server ends well after the handshake
 	Turns     = "turns"     // with the first question the server wants to be asked for diagnostics, and pushes none
-	Spread    = "spread"    // a name is in 100,000 files that do not exist, too
+	Spread    = "spread"    // a name is in 20,000 files that do not exist, too
 	Sunken    = "sunken"    // symbols of a file are one line below
 	Pieces    = "pieces"    // places come as work in progress, the answer is null
 	Parting   = "parting"   // requests come with the end of the connection
 	Lengthy   = "lengthy"   // problems have long messages and codes
+	Kindless  = "kindless"  // a list that was asked for says no kind, as that of gopls
 )
 
 // Server is one server. Ended is called if it crashes; nil does nothing. Wait takes the time of a
@@ -590,7 +591,11 @@ func (s *Server) answer(method string, p params) any {
 		if s.lies(Itemless) {
 			return map[string]any{"kind": "full"}
 		}
-		return map[string]any{"kind": "full", "items": s.broken(s.docs[path].text)}
+		kind := "full"
+		if s.lies(Kindless) {
+			kind = ""
+		}
+		return map[string]any{"kind": kind, "items": s.broken(s.docs[path].text)}
 	case "workspace/executeCommand":
 		return s.tsserver(p.Arguments)
 	case "textDocument/documentSymbol":
@@ -700,7 +705,7 @@ func (s *Server) text(path string) string {
 
 func (s *Server) places(pattern string, openOnly, missing bool) []any {
 	re, out := regexp.MustCompile(pattern), s.list0()
-	for i := 0; i < 100_000 && s.lies(Spread); i++ {
+	for i := 0; i < 20_000 && s.lies(Spread); i++ {
 		out = append(out, map[string]any{"uri": s.uri(fmt.Sprintf("%s/gone%d.x", s.root, i)), "range": s.span(0, "", 0, 0)})
 	}
 	for _, path := range s.files() {
