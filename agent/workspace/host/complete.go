@@ -197,11 +197,17 @@ func (x *question) uses(ctx context.Context, name string) (func([]lsp.Place) []w
 	for _, f := range files {
 		expected = append(expected, lineItem(f.Path, f.Lines[0]))
 	}
+	inComments := map[string]bool{}
 	return func(found []lsp.Place) (out []workspace.CodeItem) {
 		for i, item := range x.otherFiles(expected)(found) {
+			if inComments[item.Path] {
+				continue
+			}
 			if i >= maxDefining || x.inCode(&item, name) { //control:comments-are-no-uses
 				out = append(out, item)
+				continue
 			}
+			inComments[item.Path] = true
 		}
 		return out
 	}, err
@@ -215,25 +221,52 @@ func (x *question) inCode(item *workspace.CodeItem, name string) bool {
 		return true
 	}
 	text, err := survey{x.h}.source(item.Path)
-	parts := outline.Colour(item.Path, string(text))
 	re, bad := regexp.Compile(word(name))
-	if err != nil || bad != nil || parts == nil {
+	if err != nil || bad != nil {
 		return true
 	}
-	before := 0
-	for _, part := range parts {
-		at := re.FindStringIndex(part.Text)
-		if part.Kind == "comment" || at == nil {
-			before += len(part.Text)
-			continue
+	n := plainUse(item.Path, text, re)
+	if n < 0 {
+		parts := outline.Colour(item.Path, string(text))
+		if parts == nil {
+			return true
 		}
-		n := bytes.Count(text[:before+at[0]], []byte("\n"))
-		line, _ := lsp.LineAt(text, n)
-		shown := strings.ToValidUTF8(string(line[:min(len(line), 300)]), "\uFFFD")
-		*item = lineItem(item.Path, workspace.MatchLine{N: n + 1, Text: shown, Hit: true})
-		return true
+		before := 0
+		for _, part := range parts {
+			if at := re.FindStringIndex(part.Text); at != nil && part.Kind != "comment" {
+				n = bytes.Count(text[:before+at[0]], []byte("\n"))
+				break
+			}
+			before += len(part.Text)
+		}
 	}
-	return false
+	line, ok := lsp.LineAt(text, n)
+	if n < 0 || !ok {
+		return false
+	}
+	shown := strings.ToValidUTF8(string(line[:min(len(line), 300)]), "\uFFFD")
+	*item = lineItem(item.Path, workspace.MatchLine{N: n + 1, Text: shown, Hit: true})
+	return true
+}
+
+// slashed are the endings of languages whose comments begin with two slashes, or else with a slash and a star.
+const slashed = " .go .rs .c .h .cc .hh .cpp .hpp .cxx .hxx .ts .mts .cts .tsx .java "
+
+// plainUse returns the first line with a name in front of a comment, or -1. Only files without comments of several
+// lines are looked at: colours cost a hundred times more.
+func plainUse(file string, text []byte, name *regexp.Regexp) int {
+	if !strings.Contains(slashed, " "+strings.ToLower(path.Ext(file))+" ") || bytes.Contains(text, []byte("/*")) {
+		return -1
+	}
+	n := 0
+	for line := range bytes.Lines(text) {
+		code, _, _ := bytes.Cut(line, []byte("//"))
+		if name.Match(code) {
+			return n
+		}
+		n++
+	}
+	return -1
 }
 
 // definitions expects each file whose outline defines the name.

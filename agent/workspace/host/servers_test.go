@@ -365,15 +365,18 @@ func TestServerStates(t *testing.T) {
 // TestNamesInComments: a file with a name in comments alone is not expected in an answer, unless its language
 // has types there.
 func TestNamesInComments(t *testing.T) {
-	for ext, also := range map[string]string{"rs": "", "js": "z.js:1"} {
-		files := map[string]string{"a." + ext: "fn hub() {}\n", "z." + ext: "/* as\n * hub */\n"}
-		if also != "" {
-			files["z."+ext] = "/** hub */\n"
-		}
-		s := serve(t, lsptest.Missing, files, workspace.Limits{}, ext)
-		a := s.ask(workspace.CodeQuery{Ask: workspace.AskReferences, Path: "a." + ext, Name: "hub"})
-		if placesOf(a.Items) != "a."+ext+":1" || placesOf(a.Also) != also {
-			t.Errorf("%s: found is %q, missing is %q", ext, placesOf(a.Items), placesOf(a.Also))
+	for _, test := range []struct{ ext, text, also string }{
+		{"rs", "/* as\n * hub */\n", ""},
+		{"rs", "x // hub\n", ""},
+		{"rs", "\nhub // as\n", "z.rs:2"},
+		{"rs", "/*\n*/ hub\n", "z.rs:2"},
+		{"js", "/** hub */\n", "z.js:1"},
+	} {
+		files := map[string]string{"a." + test.ext: "fn hub() {}\n", "z." + test.ext: test.text}
+		s := serve(t, lsptest.Missing, files, workspace.Limits{}, test.ext)
+		a := s.ask(workspace.CodeQuery{Ask: workspace.AskReferences, Path: "a." + test.ext, Name: "hub"})
+		if placesOf(a.Items) != "a."+test.ext+":1" || placesOf(a.Also) != test.also {
+			t.Errorf("%q: found is %q, missing is %q", test.text, placesOf(a.Items), placesOf(a.Also))
 		}
 	}
 }
