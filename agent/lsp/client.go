@@ -466,6 +466,13 @@ func (c *Client) Ready(ctx context.Context, within time.Duration) bool {
 	}
 }
 
+// Busy reports whether the server is at work that it announced.
+func (c *Client) Busy() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.busy) > 0
+}
+
 func uriOf(path string) string { return (&url.URL{Scheme: "file", Path: path}).String() }
 
 // pathOf returns the path of a URI of a file of this machine, or "". A path with a control character could pass for

@@ -143,13 +143,10 @@ func (x *question) ask(ctx context.Context) error {
 // announced. An answer during such work says so.
 func (x *question) waitFirst(ctx context.Context) {
 	x.v.mu.Lock()
-	within := x.h.cfg.limit(readyTime)
-	if x.v.waited {
-		within = time.Millisecond
-	}
+	waited := x.v.waited
 	x.v.waited, x.behind = true, false
 	x.v.mu.Unlock()
-	if !x.client.Ready(ctx, within) { //control:first-answer-waits
+	if waited && x.client.Busy() || !waited && !x.client.Ready(ctx, x.h.cfg.limit(readyTime)) { //control:first-answer-waits
 		x.behind = true
 		x.note("The language server %s is still indexing, so the answer may be incomplete", x.v.Name)
 	}
@@ -416,7 +413,9 @@ func (s *servers) everywhere(ctx context.Context, q workspace.CodeQuery) (worksp
 		return x.out, err
 	}
 	asked := map[*server]bool{}
-	x.out.Why = "no file that has this name has a language server here"
+	if len(matches.Files) > 0 {
+		x.out.Why = "no file that has this name has a language server here"
+	}
 	for _, f := range matches.Files {
 		v, _ := s.kindFor(f.Path)
 		if v == nil || asked[v] {
