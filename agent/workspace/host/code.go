@@ -335,7 +335,9 @@ func (x *question) merged(ctx context.Context, p lsp.Position) []lsp.Position {
 // named returns the position of a symbol's name; ok is false if its line does not have it, as of a server that is
 // behind.
 func (x *question) named(s lsp.Symbol, name string) (p lsp.Position, ok bool) {
-	p = x.client.Position(s, x.text)
+	if p = x.client.Position(s, x.text); s.Line < 0 {
+		return p, false
+	}
 	if x.nameAt(p) == name {
 		return p, true
 	}
