@@ -527,6 +527,7 @@ func TestListsOfOtherDocuments(t *testing.T) {
 	b := open(t, lsptest.Never+","+lsptest.Early, two)
 	b.find(lsp.Definition, "a.x", 0, 0) // the lists are here
 	b.sync("a.x", "BROKEN\n")
+	b.Ready(t.Context(), patience)
 	if got := b.Diagnose(t.Context(), b.path("a.x"), 50*time.Millisecond); got.State != lsp.Settling {
 		t.Errorf("by a list from before: %+v", got)
 	}
@@ -537,6 +538,7 @@ func TestListsOfOtherDocuments(t *testing.T) {
 	}
 	b.sync("a.x", "BROKEN\n")
 	b.find(lsp.Definition, "a.x", 0, 0)
+	b.Ready(t.Context(), patience)
 	if got := b.Diagnose(t.Context(), b.path("a.x"), 50*time.Millisecond); got.State != lsp.Settling {
 		t.Errorf("by a list for a closed document: %+v", got)
 	}

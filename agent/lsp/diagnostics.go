@@ -181,7 +181,8 @@ func (c *Client) ask(ctx context.Context, path string) ([]wireDiagnostic, error)
 	if res.Kind == "unchanged" {
 		return nil, errUnchanged
 	}
-	if !isList(res.Items) { // gopls names no kind //control:null-is-no-list
+	// The kind is not looked at: gopls names none.
+	if !isList(res.Items) { //control:null-is-no-list
 		return nil, errors.New("it gave no list")
 	}
 	return res.Items, nil

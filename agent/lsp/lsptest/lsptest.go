@@ -486,22 +486,6 @@ func (s *Server) question(ctx context.Context, r *jsonrpc2.Request, p params) {
 		if s.Ended != nil {
 			s.Ended()
 		}
-	case s.lies(Greedy):
-		items := make([]struct{}, 200_000)
-		err := s.conn.Call(ctx, "workspace/configuration", map[string]any{"items": items}, nil)
-		if refused := (*jsonrpc2.Error)(nil); !errors.As(err, &refused) {
-			return
-		}
-	case s.lies(Wavers):
-		if r.Method == "textDocument/diagnostic" {
-			_ = s.conn.ReplyWithError(ctx, r.ID, &jsonrpc2.Error{Code: -32601, Message: r.Method})
-			return
-		}
-		which := []any{map[string]any{"id": "7", "method": "textDocument/diagnostic"}}
-		err := s.conn.Call(ctx, "client/registerCapability", map[string]any{"registrations": which}, nil)
-		if errors.Join(err, s.conn.Call(ctx, "client/unregisterCapability", map[string]any{"unregisterations": which}, nil)) != nil {
-			return
-		}
 	case s.lies(Modified) && n%3 != 0:
 		_ = s.conn.ReplyWithError(ctx, r.ID, &jsonrpc2.Error{Code: -32801, Message: "content modified"})
 		return
@@ -522,20 +506,12 @@ func (s *Server) question(ctx context.Context, r *jsonrpc2.Request, p params) {
 			return
 		}
 		_ = s.conn.Notify(ctx, "$/unheardOf", nil)
-	case s.lies(Turns) && n == 1:
-		s.mu.Lock()
-		s.turns = true
-		s.mu.Unlock()
-		which := []any{map[string]any{"id": "7", "method": "textDocument/diagnostic"}}
-		if s.conn.Call(ctx, "client/registerCapability", map[string]any{"registrations": which}, nil) != nil {
-			return
-		}
-	case s.lies(Parting):
-		for range 200 {
-			_, _ = s.conn.DispatchCall(ctx, "workspace/configuration", nil)
-		}
 	case s.lies(Endless) && n == 1:
 		_ = s.conn.Notify(ctx, "$/progress", map[string]any{"token": 7, "value": map[string]any{"kind": "begin"}})
+	default:
+		if !s.wishes(ctx, r, n) {
+			return
+		}
 	}
 	s.mu.Lock()
 	result := s.answer(r.Method, p)
@@ -567,6 +543,39 @@ func (s *Server) question(ctx context.Context, r *jsonrpc2.Request, p params) {
 	if s.lies(Twice) {
 		_ = s.conn.Reply(ctx, r.ID, nil)
 	}
+}
+
+// wishes makes the requests of a server that lies before it answers its n-th question. It returns false if there
+// is no answer.
+func (s *Server) wishes(ctx context.Context, r *jsonrpc2.Request, n int) bool {
+	which := []any{map[string]any{"id": "7", "method": "textDocument/diagnostic"}}
+	register := func() error {
+		return s.conn.Call(ctx, "client/registerCapability", map[string]any{"registrations": which}, nil)
+	}
+	switch {
+	case s.lies(Greedy):
+		items := make([]struct{}, 200_000)
+		err := s.conn.Call(ctx, "workspace/configuration", map[string]any{"items": items}, nil)
+		var refused *jsonrpc2.Error
+		return errors.As(err, &refused)
+	case s.lies(Wavers):
+		if r.Method == "textDocument/diagnostic" {
+			_ = s.conn.ReplyWithError(ctx, r.ID, &jsonrpc2.Error{Code: -32601, Message: r.Method})
+			return false
+		}
+		err := register()
+		return errors.Join(err, s.conn.Call(ctx, "client/unregisterCapability", map[string]any{"unregisterations": which}, nil)) == nil
+	case s.lies(Turns) && n == 1:
+		s.mu.Lock()
+		s.turns = true
+		s.mu.Unlock()
+		return register() == nil
+	case s.lies(Parting):
+		for range 200 {
+			_, _ = s.conn.DispatchCall(ctx, "workspace/configuration", nil)
+		}
+	}
+	return true
 }
 
 // index adds a line to the index.
