@@ -58,7 +58,7 @@ type Client struct {
 	cfg  Config
 	rpc  *jsonrpc2.Conn
 	wire *frames
-	work sync.WaitGroup // answers to requests of the server
+	work sync.WaitGroup // answers to requests of the server, see [Client.answers]
 	free chan struct{}  // full while [maxAnswers] of them are at work
 	enc  encoding
 	caps capabilities
@@ -71,6 +71,7 @@ type Client struct {
 	order sync.Mutex
 
 	mu      sync.Mutex
+	closed  bool // no answer begins any longer
 	docs    map[string]*document
 	pushed  map[string]pushed
 	busy    map[string]bool // tokens of work in progress
@@ -210,6 +211,9 @@ func (c *Client) Gone() <-chan struct{} { return c.rpc.DisconnectNotify() }
 func (c *Client) Close() {
 	_ = c.rpc.Close() // an error means that it has ended already
 	<-c.rpc.DisconnectNotify()
+	c.mu.Lock()
+	c.closed = true
+	c.mu.Unlock()
 	c.work.Wait()
 }
 
@@ -280,11 +284,7 @@ func (c *Client) handle(ctx context.Context, req *jsonrpc2.Request) {
 		c.mu.Unlock()
 	}
 	if !req.Notif {
-		c.free <- struct{}{}
-		c.work.Go(func() {
-			c.answer(ctx, req.ID, req.Method, params)
-			<-c.free
-		})
+		c.answers(func() { c.answer(ctx, req.ID, req.Method, params) })
 		return
 	}
 	switch req.Method {
@@ -293,6 +293,24 @@ func (c *Client) handle(ctx context.Context, req *jsonrpc2.Request) {
 	case "$/progress":
 		c.progress(params)
 	}
+}
+
+// answers runs an answer once there is room for it. After [Client.Close] it does nothing.
+func (c *Client) answers(answer func()) {
+	select {
+	case c.free <- struct{}{}:
+	case <-c.rpc.DisconnectNotify():
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return
+	}
+	c.work.Go(func() {
+		answer()
+		<-c.free
+	})
 }
 
 // answer answers a request of the server: some servers wait for each of them.
@@ -448,12 +466,23 @@ func (c *Client) Ready(ctx context.Context, within time.Duration) bool {
 	}
 }
 
+// Busy reports whether the server is at work that it announced.
+func (c *Client) Busy() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.busy) > 0
+}
+
 func uriOf(path string) string { return (&url.URL{Scheme: "file", Path: path}).String() }
 
-// pathOf returns the path of a URI of a file, or "". A path with a control character could pass for several lines.
+// pathOf returns the path of a URI of a file of this machine, or "". A path with a control character could pass for
+// several lines.
 func pathOf(uri string) string {
 	u, err := url.Parse(uri)
 	if err != nil || u.Scheme != "file" || !filepath.IsAbs(u.Path) || strings.ContainsFunc(u.Path, unicode.IsControl) {
+		return ""
+	}
+	if u.Host != "" && u.Host != "localhost" { //control:files-of-this-machine
 		return ""
 	}
 	return filepath.Clean(u.Path)

@@ -165,8 +165,10 @@ func TestEncodings(t *testing.T) {
 			}
 		}
 	}
-	if _, err := try(t, &lsptest.Server{Lies: lsptest.UTF7}, nil); err == nil || !strings.Contains(err.Error(), "utf-7") {
-		t.Errorf("an encoding that was not offered: %v", err)
+	for lies, name := range map[string]string{lsptest.UTF7: "utf-7", lsptest.UTF32: "utf-32"} {
+		if _, err := try(t, &lsptest.Server{Lies: lies}, nil); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("an encoding that was not offered: %v", err)
+		}
 	}
 }
 
@@ -213,13 +215,56 @@ func TestManyProblems(t *testing.T) {
 	}
 }
 
-// TestWaveringServer: a server that no longer wants to be asked for diagnostics is not.
+// TestLongProblems: of long problems the beginning is kept.
+func TestLongProblems(t *testing.T) {
+	for _, lies := range []string{lsptest.Lengthy, lsptest.Lengthy + "," + lsptest.Pull} {
+		b := open(t, lies, two)
+		b.sync("a.x", "BROKEN\n")
+		got := b.Diagnose(t.Context(), b.path("a.x"), patience)
+		if len(got.Items) != 1 || len(got.Items[0].Message) > 310 || got.Items[0].Code != "" {
+			t.Errorf("%s: %.500q", lies, fmt.Sprint(got))
+		}
+	}
+}
+
+// TestWaveringServer: a server that no longer wants to be asked for diagnostics is not, and one that wants to from now
+// on is.
 func TestWaveringServer(t *testing.T) {
-	b := open(t, lsptest.Wavers, two)
-	b.sync("a.x", "BROKEN\n")
-	b.find(lsp.Definition, "a.x", 0, 0)
-	if got := b.Diagnose(t.Context(), b.path("a.x"), patience); got.State != lsp.Fresh || len(got.Items) != 1 {
-		t.Errorf("diagnosis is %+v", got)
+	for _, lies := range []string{lsptest.Wavers, lsptest.Turns} {
+		b := open(t, lies, two)
+		b.sync("a.x", "x\n")
+		b.find(lsp.Definition, "a.x", 0, 0)
+		b.sync("a.x", "BROKEN\n")
+		if got := b.Diagnose(t.Context(), b.path("a.x"), patience); got.State != lsp.Fresh || len(got.Items) != 1 {
+			t.Errorf("%s: diagnosis is %+v", lies, got)
+		}
+	}
+}
+
+// TestParting: requests that come with the end of a connection are no longer answered.
+func TestParting(t *testing.T) {
+	for range 20 {
+		b := open(t, lsptest.Parting, two)
+		b.sync("a.x", two["a.x"])
+		ended := make(chan error)
+		go func() {
+			_, err := b.Find(context.WithoutCancel(t.Context()), lsp.Definition, b.path("a.x"), lsp.Position{})
+			ended <- err
+		}()
+		b.Close()
+		<-ended
+	}
+}
+
+// TestLeavingServer: a server that ends well has ended.
+func TestLeavingServer(t *testing.T) {
+	b, err := try(t, &lsptest.Server{Lies: lsptest.Leaves}, two)
+	if err != nil {
+		return // so soon
+	}
+	<-b.Gone()
+	if _, err := b.Find(t.Context(), lsp.Definition, b.path("a.x"), lsp.Position{}); err == nil || err.Error() != "it has ended" {
+		t.Errorf("it says %v", err)
 	}
 }
 
@@ -248,6 +293,7 @@ func TestFreshness(t *testing.T) {
 	}{
 		{"", patience, [2]lsp.Diagnosis{brokenNow, {State: lsp.Fresh}}},
 		{lsptest.Pull, patience, [2]lsp.Diagnosis{brokenNow, {State: lsp.Fresh}}},
+		{lsptest.Pull + "," + lsptest.Kindless, patience, [2]lsp.Diagnosis{brokenNow, {State: lsp.Fresh}}},
 		{lsptest.Late, patience, [2]lsp.Diagnosis{brokenNow, {State: lsp.Fresh}}},
 		{lsptest.Late, 20 * time.Millisecond, [2]lsp.Diagnosis{{State: lsp.Settling}, {State: lsp.Settling}}},
 		{lsptest.Never, 50 * time.Millisecond, [2]lsp.Diagnosis{{State: lsp.Settling}, {State: lsp.Settling}}},
@@ -255,6 +301,7 @@ func TestFreshness(t *testing.T) {
 		{lsptest.Nameless, 100 * time.Millisecond, [2]lsp.Diagnosis{{State: lsp.Settling}, {State: lsp.Settling}}},
 		{lsptest.Pull + "," + lsptest.Unchanged, patience, [2]lsp.Diagnosis{{State: lsp.Settling}, {State: lsp.Settling}}},
 		{lsptest.Beyond, patience, [2]lsp.Diagnosis{{State: lsp.Settling}, {State: lsp.Fresh}}},
+		{lsptest.Falling, patience, [2]lsp.Diagnosis{brokenNow, {State: lsp.Fresh}}},
 	} {
 		t.Run(test.lies, func(t *testing.T) {
 			server := &lsptest.Server{Lies: test.lies}
@@ -409,13 +456,15 @@ func TestOddAnswers(t *testing.T) {
 			t.Errorf("%s: diagnosis is %+v", lies, got)
 		}
 	}
-	b := open(t, lsptest.Else, two)
-	b.sync("a.x", two["a.x"])
-	got, err := b.Find(t.Context(), lsp.Definition, b.path("a.x"), lsp.Position{Line: 1, Byte: 1})
-	if err != nil || len(got) != 1 || got[0].Path != "" || !strings.HasPrefix(got[0].URI, "jdt://contents/") {
-		t.Errorf("a place in no file is %+v, %v", got, err)
+	for lies, uri := range map[string]string{lsptest.Else: "jdt://contents/", lsptest.Host: "file://elsewhere/"} {
+		b := open(t, lies, two)
+		b.sync("a.x", two["a.x"])
+		got, err := b.Find(t.Context(), lsp.Definition, b.path("a.x"), lsp.Position{Line: 1, Byte: 1})
+		if err != nil || len(got) != 1 || got[0].Path != "" || !strings.HasPrefix(got[0].URI, uri) {
+			t.Errorf("a place in no file is %+v, %v", got, err)
+		}
 	}
-	b = open(t, lsptest.Itemless, two)
+	b := open(t, lsptest.Itemless, two)
 	b.sync("a.x", "x\n")
 	b.find(lsp.Definition, "a.x", 0, 0) // the list is here
 	b.Ready(t.Context(), patience)
@@ -443,12 +492,42 @@ func TestOddAnswers(t *testing.T) {
 	}
 }
 
+// TestLacunae: what is null in a list is left out, and a list of problems with it is none. A definition without the
+// range of its name has the range around it, and a symbol without any is none of the first line.
+func TestLacunae(t *testing.T) {
+	for _, lies := range []string{lsptest.Nulls, lsptest.Nulls + "," + lsptest.Pull, lsptest.Rangeless} {
+		b := open(t, lies, two)
+		b.sync("a.x", two["a.x"])
+		b.Ready(t.Context(), patience)
+		if got := b.find(lsp.Definition, "a.x", 1, 1); got != "a.x:1" {
+			t.Errorf("%s: definition is %q", lies, got)
+		}
+		if got := b.find(lsp.Declared, "a.x", 0, 5); got != "a.x:1 a.x:2 b.x:2" {
+			t.Errorf("%s: references are %q", lies, got)
+		}
+		if list, err := b.Symbols(t.Context(), b.path("a.x")); err != nil || len(list) != 1 || list[0].Name != "Hub" {
+			t.Errorf("%s: symbols are %+v, %v", lies, list, err)
+		}
+		list, err := b.Search(t.Context(), "Hub")
+		if err != nil || (len(list) == 0) != (lies == lsptest.Rangeless) {
+			t.Errorf("%s: index has %+v, %v", lies, list, err)
+		}
+		if lies == lsptest.Rangeless {
+			continue
+		}
+		if got := b.Diagnose(t.Context(), b.path("a.x"), 100*time.Millisecond); got.State == lsp.Fresh || len(got.Items) > 0 {
+			t.Errorf("%s: diagnosis is %+v", lies, got)
+		}
+	}
+}
+
 // TestListsOfOtherDocuments: a list that came before a document was opened is not for it, nor is one for a
 // document of this name that was closed.
 func TestListsOfOtherDocuments(t *testing.T) {
 	b := open(t, lsptest.Never+","+lsptest.Early, two)
 	b.find(lsp.Definition, "a.x", 0, 0) // the lists are here
 	b.sync("a.x", "BROKEN\n")
+	b.Ready(t.Context(), patience)
 	if got := b.Diagnose(t.Context(), b.path("a.x"), 50*time.Millisecond); got.State != lsp.Settling {
 		t.Errorf("by a list from before: %+v", got)
 	}
@@ -459,6 +538,7 @@ func TestListsOfOtherDocuments(t *testing.T) {
 	}
 	b.sync("a.x", "BROKEN\n")
 	b.find(lsp.Definition, "a.x", 0, 0)
+	b.Ready(t.Context(), patience)
 	if got := b.Diagnose(t.Context(), b.path("a.x"), 50*time.Millisecond); got.State != lsp.Settling {
 		t.Errorf("by a list for a closed document: %+v", got)
 	}

@@ -43,28 +43,38 @@ type pushed struct {
 	left    int // that are not in items
 }
 
-// worst returns at most [maxItems] problems of a list, the worst ones, and the number of the others.
-func worst(list []wireDiagnostic) (items []wireDiagnostic, left int) {
-	if len(list) <= maxItems {
-		return list, 0
+// kept returns at most [maxItems] problems of a list, the worst ones, and the number of the others. Their texts are
+// cut: a server may send long ones for each open file.
+func kept(list []wireDiagnostic) (out pushed) {
+	if out.items = list; len(list) > maxItems {
+		slices.SortStableFunc(list, func(a, b wireDiagnostic) int { return severityOf(a.Severity) - severityOf(b.Severity) })
+		out.items, out.left = slices.Clone(list[:maxItems]), len(list)-maxItems
 	}
-	slices.SortStableFunc(list, func(a, b wireDiagnostic) int { return severityOf(a.Severity) - severityOf(b.Severity) })
-	return list[:maxItems], len(list) - maxItems
+	for i := range out.items {
+		d := &out.items[i]
+		d.Message, d.Source = brief(d.Message, 300), brief(d.Source, 60) //control:long-problems-are-cut
+		if len(d.Code) > 60 {
+			d.Code = nil
+		}
+	}
+	return out
+}
+
+// isList reports whether each problem of a list has its place. A list with null in it is none.
+func isList(list []wireDiagnostic) bool {
+	return list != nil && !slices.ContainsFunc(list, func(d wireDiagnostic) bool { return d.Range == nil })
 }
 
 type wireDiagnostic struct {
-	Range    span            `json:"range"`
+	Range    *span           `json:"range"`
 	Severity int             `json:"severity"`
 	Code     json.RawMessage `json:"code"`
 	Source   string          `json:"source"`
 	Message  string          `json:"message"`
 }
 
-// Bounds of a server's pushes.
-const (
-	maxPushed = 2000 // files
-	maxItems  = 500  // problems of a file
-)
+// maxItems is the maximum number of problems of a file.
+const maxItems = 500
 
 func (c *Client) publish(params json.RawMessage) {
 	var p struct {
@@ -72,21 +82,22 @@ func (c *Client) publish(params json.RawMessage) {
 		Version     int              `json:"version"`
 		Diagnostics []wireDiagnostic `json:"diagnostics"`
 	}
-	if json.Unmarshal(params, &p) != nil || p.Diagnostics == nil { //control:nothing-is-no-list
+	if json.Unmarshal(params, &p) != nil || !isList(p.Diagnostics) { //control:nothing-is-no-list
 		return
 	}
 	path := pathOf(p.URI)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	last, known := c.pushed[path]
-	if path == "" || !known && len(c.pushed) >= maxPushed {
+	d, open := c.docs[path]
+	if !open { //control:no-list-before-opening
 		return
 	}
-	if d := c.docs[path]; d != nil && p.Version > 0 && (p.Version < last.version || p.Version > d.version) { //control:lists-in-order
+	if last := c.pushed[path]; open && p.Version != 0 && (p.Version < last.version || p.Version > d.version) { //control:lists-in-order
 		return // it comes late, and a later one is here
 	}
-	items, left := worst(p.Diagnostics)
-	c.pushed[path] = pushed{p.Version, items, left}
+	list := kept(p.Diagnostics)
+	list.version = p.Version
+	c.pushed[path] = list
 	c.wake()
 }
 
@@ -121,8 +132,7 @@ func (c *Client) Diagnose(ctx context.Context, path string, within time.Duration
 			case err != nil:
 				return Diagnosis{State: None, Why: "the language server failed: " + brief(err.Error(), 200)}
 			case still: //control:fresh-answer
-				items, left := worst(items)
-				return c.diagnosis(now, pushed{items: items, left: left})
+				return c.diagnosis(now, kept(items))
 			}
 			continue
 		case now.at != at: //control:fresh-of-all-files
@@ -171,7 +181,8 @@ func (c *Client) ask(ctx context.Context, path string) ([]wireDiagnostic, error)
 	if res.Kind == "unchanged" {
 		return nil, errUnchanged
 	}
-	if res.Kind != "full" || res.Items == nil { //control:null-is-no-list
+	// The kind is not looked at: gopls names none.
+	if !isList(res.Items) { //control:null-is-no-list
 		return nil, errors.New("it gave no list")
 	}
 	return res.Items, nil
@@ -194,7 +205,7 @@ func (c *Client) diagnosis(d document, list pushed) Diagnosis {
 			Column:   c.enc.byteAt(line, i.Range.Start.Character) + 1,
 			Severity: severityOf(i.Severity),
 			Code:     codeOf(i.Source, i.Code),
-			Message:  brief(i.Message, 300),
+			Message:  i.Message,
 		})
 	}
 	slices.SortStableFunc(out.Items, func(a, b Diagnostic) int {

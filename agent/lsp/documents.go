@@ -37,7 +37,6 @@ func (c *Client) sync(path string, text []byte) (method string, params map[strin
 		c.version++ //control:versions-of-one-document
 		d = &document{text: bytes.Clone(text), version: c.version, at: c.time}
 		c.docs[path] = d
-		delete(c.pushed, path) //control:no-list-before-opening
 		return "textDocument/didOpen", map[string]any{"textDocument": map[string]any{
 			"uri":        uriOf(path),
 			"languageId": c.cfg.Server.language(path),

@@ -75,11 +75,15 @@ func Known() []Server {
 		{
 			Name: "typescript-language-server", Argv: []string{"typescript-language-server", "--stdio"}, Languages: script,
 			Roots: scriptRoots, TSServer: tsserver,
+			// Another process would answer about the open files alone while the one for the project starts, and one
+			// would ask npm for types.
+			Options: json.RawMessage(`{"tsserver":{"useSyntaxServer":"never"},"disableAutomaticTypingAcquisition":true}`),
 			Install: "npm install -g typescript-language-server typescript",
 		},
 		{
 			Name: "vtsls", Argv: []string{"vtsls", "--stdio"}, Languages: script, Roots: scriptRoots, TSServer: tsserver,
-			Install: "npm install -g @vtsls/language-server",
+			Settings: json.RawMessage(`{"typescript":{"tsserver":{"useSyntaxServer":"never"}}}`),
+			Install:  "npm install -g @vtsls/language-server",
 		},
 		{
 			Name: "clangd", Argv: []string{"clangd", "--background-index=false"}, Languages: clang,

@@ -41,16 +41,28 @@ const (
 // location is a Location, or a LocationLink.
 type location struct {
 	URI    string `json:"uri"`
-	Range  span   `json:"range"`
+	Range  *span  `json:"range"`
 	Target string `json:"targetUri"`
-	Select span   `json:"targetSelectionRange"`
+	Whole  *span  `json:"targetRange"`
+	Select *span  `json:"targetSelectionRange"`
 }
 
 func (l location) place() Place {
 	if l.Target != "" {
-		return placeAt(l.Target, l.Select.Start)
+		return placeAt(l.Target, begin(l.Select, l.Whole))
 	}
-	return placeAt(l.URI, l.Range.Start)
+	return placeAt(l.URI, begin(l.Range, nil))
+}
+
+// begin returns the beginning of a range, or else of the one around it. Without any, it is no place of a text.
+func begin(of, around *span) position {
+	switch {
+	case of != nil:
+		return of.Start
+	case around != nil:
+		return around.Start
+	}
+	return position{-1, 0} //control:no-place-is-not-the-first
 }
 
 // at returns the parameters for a position in an open document.
@@ -145,8 +157,8 @@ type wireSymbol struct {
 	Container string       `json:"containerName"`
 	URI       string       `json:"uri"`
 	Location  location     `json:"location"`
-	Range     span         `json:"range"`
-	Select    span         `json:"selectionRange"`
+	Range     *span        `json:"range"`
+	Select    *span        `json:"selectionRange"`
 	Children  []wireSymbol `json:"children"`
 }
 
@@ -174,6 +186,9 @@ func (c *Client) Symbols(ctx context.Context, path string) ([]Symbol, error) {
 				continue
 			}
 			s := w.symbol()
+			if w.Location.URI != "" && filepath.Base(s.Path) != filepath.Base(path) {
+				continue // of another file
+			}
 			s.Path, s.Depth = path, depth
 			if container != "" {
 				s.Container = container
@@ -188,15 +203,20 @@ func (c *Client) Symbols(ctx context.Context, path string) ([]Symbol, error) {
 
 func (w wireSymbol) symbol() Symbol {
 	s := Symbol{Name: brief(w.Name, 200), Kind: kindOf(w.Kind), Container: brief(w.Container, 200), Path: pathOf(w.URI)}
-	s.Line, s.From, s.End, s.at = w.Select.Start.Line, w.Range.Start.Line, w.Range.End.Line, w.Select.Start
+	whole := w.Range
+	s.at = begin(w.Select, whole)
 	if w.Location.URI != "" {
-		s.Path, s.at = pathOf(w.Location.URI), w.Location.Range.Start
-		s.Line, s.From, s.End = s.at.Line, s.at.Line, w.Location.Range.End.Line
+		s.Path, whole = pathOf(w.Location.URI), w.Location.Range
+		s.at = begin(whole, nil)
+	}
+	s.Line, s.From, s.End = s.at.Line, s.at.Line, s.at.Line
+	if whole != nil {
+		s.From, s.End = whole.Start.Line, whole.End.Line
 	}
 	return s
 }
 
-func (w wireSymbol) place() Place { return placeAt(w.URI, w.Select.Start) }
+func (w wireSymbol) place() Place { return placeAt(w.URI, begin(w.Select, w.Range)) }
 
 // Search returns the symbols of the server's index that match a query.
 func (c *Client) Search(ctx context.Context, query string) ([]Symbol, error) {
@@ -342,7 +362,7 @@ type tree struct {
 }
 
 func (t *tree) below(ctx context.Context, raw json.RawMessage, of wireSymbol, depth, levels int) error {
-	key := fmt.Sprint(of.URI, of.Select.Start)
+	key := fmt.Sprint(of.URI, begin(of.Select, of.Range))
 	if depth >= levels || t.seen[key] {
 		return nil
 	}

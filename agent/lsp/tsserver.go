@@ -50,7 +50,7 @@ func (c *Client) askTSServer(ctx context.Context, path string) (out []wireDiagno
 		for _, d := range *res.Body {
 			at := position{d.Start.Line - 1, d.Start.Offset - 1}
 			out = append(out, wireDiagnostic{
-				Range:    span{Start: at, End: at},
+				Range:    &span{Start: at, End: at},
 				Severity: severities[d.Category],
 				Code:     d.Code,
 				Source:   "typescript",

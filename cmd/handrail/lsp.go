@@ -141,8 +141,12 @@ exit 1`
 // knownServer returns a known server that can be installed.
 func knownServer(name string) (lsp.Server, error) {
 	var names []string
+	other := ""
 	for _, k := range lsp.Known() {
 		if !k.Installable() {
+			if k.Name == name {
+				other = ". It comes otherwise: " + k.Install
+			}
 			continue
 		}
 		if k.Name == name {
@@ -151,7 +155,7 @@ func knownServer(name string) (lsp.Server, error) {
 		names = append(names, k.Name)
 	}
 	slices.Sort(names)
-	return lsp.Server{}, door.Usage("%q cannot be installed by this command; it installs %s", name, strings.Join(names, ", "))
+	return lsp.Server{}, door.Usage("%q cannot be installed by this command; it installs %s%s", name, strings.Join(names, ", "), other)
 }
 
 // usersServersDir returns the directory of this user's installed servers. It may be missing.

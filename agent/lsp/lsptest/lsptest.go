@@ -71,6 +71,20 @@ const (
 	HangUp    = "hang up"   // the server closes its output at the first question, and stays
 	Orphan    = "orphan"    // it ends at the first question, and leaves a program that has its output
 	Slow      = "slow"      // the handshake ends once there is a file "ready" in the root
+	Nulls     = "nulls"     // each list has null as its first item
+	Host      = "host"      // files are on another machine
+	Drive     = "drive"     // files are on a drive of Windows
+	Rangeless = "rangeless" // definitions have only the range around the name, and symbols of the index none
+	UTF32     = "utf32"     // columns are characters, and that is said without an offer
+	Falling   = "falling"   // after each list come empty ones for version 1, for -1, and for one that is not there yet
+	Leaves    = "leaves"    // the server ends well after the handshake
+	Turns     = "turns"     // with the first question the server wants to be asked for diagnostics, and pushes none
+	Spread    = "spread"    // a name is in 20,000 files that do not exist, too
+	Sunken    = "sunken"    // symbols of a file are one line below
+	Pieces    = "pieces"    // places come as work in progress, the answer is null
+	Parting   = "parting"   // requests come with the end of the connection
+	Lengthy   = "lengthy"   // problems have long messages and codes
+	Kindless  = "kindless"  // a list that was asked for says no kind, as that of gopls
 )
 
 // Server is one server. Ended is called if it crashes; nil does nothing. Wait takes the time of a
@@ -84,6 +98,7 @@ type Server struct {
 	Wait  func()
 
 	mu    sync.Mutex
+	turns bool // diagnostics are to be asked for by now
 	conn  *jsonrpc2.Conn
 	root  string
 	docs  map[string]doc
@@ -174,6 +189,13 @@ func (s *Server) handle(ctx context.Context, r *jsonrpc2.Request) {
 			}
 		}
 	case "initialized":
+		if s.lies(Leaves) {
+			if s.Ended != nil {
+				s.Ended()
+			}
+			_ = s.conn.Close()
+			return
+		}
 		s.begin(ctx)
 	case "textDocument/didOpen":
 		s.docs[path] = doc{p.TextDocument.Text, p.TextDocument.Version}
@@ -226,6 +248,10 @@ func (s *Server) uri(path string) string {
 	switch {
 	case s.lies(Else):
 		return "jdt://contents" + path + "?=a/b%5C<c"
+	case s.lies(Host):
+		return "file://elsewhere" + path
+	case s.lies(Drive):
+		return "file:///c%3A" + path
 	case s.lies(Escaped):
 		out := "file://"
 		for part := range strings.SplitSeq(strings.TrimPrefix(path, "/"), "/") {
@@ -252,6 +278,8 @@ func (s *Server) capabilities() map[string]any {
 		out["positionEncoding"] = "utf-8"
 	case s.lies(UTF7):
 		out["positionEncoding"] = "utf-7"
+	case s.lies(UTF32):
+		out["positionEncoding"] = "utf-32"
 	}
 	if s.lies(Pull) {
 		out["diagnosticProvider"] = map[string]any{}
@@ -327,7 +355,7 @@ func (s *Server) look() {
 
 // push sends the diagnostics of a document.
 func (s *Server) push(ctx context.Context, path string, was doc) {
-	if s.lies(Pull) || s.lies(Never) {
+	if s.lies(Pull) || s.lies(Never) || s.turns {
 		return
 	}
 	d := s.docs[path]
@@ -362,11 +390,18 @@ func (s *Server) list(ctx context.Context, path string, d doc) func() {
 	if !s.lies(Nameless) && !s.lies(TSServer) {
 		m["version"] = d.version
 	}
-	return func() { _ = s.conn.Notify(ctx, "textDocument/publishDiagnostics", m) }
+	return func() {
+		_ = s.conn.Notify(ctx, "textDocument/publishDiagnostics", m)
+		if s.lies(Falling) {
+			for _, version := range []int{1, -1, d.version + 100} {
+				s.say(ctx, path, version)
+			}
+		}
+	}
 }
 
 func (s *Server) broken(text string) []any {
-	out := []any{}
+	out := s.list0()
 	for n, line := range s.lines(text) {
 		at := strings.Index(line, "BROKEN")
 		if name, ok := strings.CutPrefix(line, "needs "); ok && len(s.places(`\bfunc +`+name+`\b`, false, false)) == 0 {
@@ -382,9 +417,21 @@ func (s *Server) broken(text string) []any {
 		if strings.HasSuffix(line, "HINT") {
 			severity = 4
 		}
-		out = append(out, map[string]any{"range": s.span(n, line, at, 6), "severity": severity, "message": "undefined: BROKEN"})
+		d := map[string]any{"range": s.span(n, line, at, 6), "severity": severity, "message": "undefined: BROKEN"}
+		if s.lies(Lengthy) {
+			d["message"], d["code"] = strings.Repeat("undefined: BROKEN ", 100_000), strings.Repeat("B", 1<<20)
+		}
+		out = append(out, d)
 	}
 	return out
+}
+
+// list0 returns the beginning of a list.
+func (s *Server) list0() []any {
+	if s.lies(Nulls) {
+		return []any{nil}
+	}
+	return []any{}
 }
 
 // lines returns the lines of a text.
@@ -439,22 +486,6 @@ func (s *Server) question(ctx context.Context, r *jsonrpc2.Request, p params) {
 		if s.Ended != nil {
 			s.Ended()
 		}
-	case s.lies(Greedy):
-		items := make([]struct{}, 200_000)
-		err := s.conn.Call(ctx, "workspace/configuration", map[string]any{"items": items}, nil)
-		if refused := (*jsonrpc2.Error)(nil); !errors.As(err, &refused) {
-			return
-		}
-	case s.lies(Wavers):
-		if r.Method == "textDocument/diagnostic" {
-			_ = s.conn.ReplyWithError(ctx, r.ID, &jsonrpc2.Error{Code: -32601, Message: r.Method})
-			return
-		}
-		which := []any{map[string]any{"id": "7", "method": "textDocument/diagnostic"}}
-		err := s.conn.Call(ctx, "client/registerCapability", map[string]any{"registrations": which}, nil)
-		if errors.Join(err, s.conn.Call(ctx, "client/unregisterCapability", map[string]any{"unregisterations": which}, nil)) != nil {
-			return
-		}
 	case s.lies(Modified) && n%3 != 0:
 		_ = s.conn.ReplyWithError(ctx, r.ID, &jsonrpc2.Error{Code: -32801, Message: "content modified"})
 		return
@@ -477,12 +508,19 @@ func (s *Server) question(ctx context.Context, r *jsonrpc2.Request, p params) {
 		_ = s.conn.Notify(ctx, "$/unheardOf", nil)
 	case s.lies(Endless) && n == 1:
 		_ = s.conn.Notify(ctx, "$/progress", map[string]any{"token": 7, "value": map[string]any{"kind": "begin"}})
+	default:
+		if !s.wishes(ctx, r, n) {
+			return
+		}
 	}
 	s.mu.Lock()
 	result := s.answer(r.Method, p)
 	s.mu.Unlock()
 	switch {
 	case s.lies(Null):
+		result = nil
+	case s.lies(Pieces):
+		_ = s.conn.Notify(ctx, "$/progress", map[string]any{"token": "references", "value": result})
 		result = nil
 	case s.lies(Huge):
 		_, _ = io.WriteString(s.wire, "Content-Length: 41943040\r\n\r\n") // the client ends
@@ -507,6 +545,39 @@ func (s *Server) question(ctx context.Context, r *jsonrpc2.Request, p params) {
 	}
 }
 
+// wishes makes the requests of a server that lies before it answers its n-th question. It returns false if there
+// is no answer.
+func (s *Server) wishes(ctx context.Context, r *jsonrpc2.Request, n int) bool {
+	which := []any{map[string]any{"id": "7", "method": "textDocument/diagnostic"}}
+	register := func() error {
+		return s.conn.Call(ctx, "client/registerCapability", map[string]any{"registrations": which}, nil)
+	}
+	switch {
+	case s.lies(Greedy):
+		items := make([]struct{}, 200_000)
+		err := s.conn.Call(ctx, "workspace/configuration", map[string]any{"items": items}, nil)
+		var refused *jsonrpc2.Error
+		return errors.As(err, &refused)
+	case s.lies(Wavers):
+		if r.Method == "textDocument/diagnostic" {
+			_ = s.conn.ReplyWithError(ctx, r.ID, &jsonrpc2.Error{Code: -32601, Message: r.Method})
+			return false
+		}
+		err := register()
+		return errors.Join(err, s.conn.Call(ctx, "client/unregisterCapability", map[string]any{"unregisterations": which}, nil)) == nil
+	case s.lies(Turns) && n == 1:
+		s.mu.Lock()
+		s.turns = true
+		s.mu.Unlock()
+		return register() == nil
+	case s.lies(Parting):
+		for range 200 {
+			_, _ = s.conn.DispatchCall(ctx, "workspace/configuration", nil)
+		}
+	}
+	return true
+}
+
 // index adds a line to the index.
 func (s *Server) index(line string) {
 	if s.Index == "" {
@@ -529,13 +600,17 @@ func (s *Server) answer(method string, p params) any {
 		if s.lies(Itemless) {
 			return map[string]any{"kind": "full"}
 		}
-		return map[string]any{"kind": "full", "items": s.broken(s.docs[path].text)}
+		kind := "full"
+		if s.lies(Kindless) {
+			kind = ""
+		}
+		return map[string]any{"kind": kind, "items": s.broken(s.docs[path].text)}
 	case "workspace/executeCommand":
 		return s.tsserver(p.Arguments)
 	case "textDocument/documentSymbol":
 		return s.symbols(path, "")
 	case "workspace/symbol":
-		out := []any{}
+		out := s.list0()
 		if s.lies(Guesses) {
 			p.Query = ""
 		}
@@ -544,10 +619,15 @@ func (s *Server) answer(method string, p params) any {
 				continue
 			}
 			for _, d := range s.symbols(file, p.Query) {
-				m := d.(map[string]any)
-				out = append(out, map[string]any{
-					"name": m["name"], "kind": m["kind"], "location": map[string]any{"uri": s.uri(file), "range": m["selectionRange"]},
-				})
+				m, _ := d.(map[string]any)
+				if m == nil {
+					continue
+				}
+				at := map[string]any{"uri": s.uri(file), "range": m["selectionRange"]}
+				if s.lies(Rangeless) {
+					delete(at, "range")
+				}
+				out = append(out, map[string]any{"name": m["name"], "kind": m["kind"], "location": at})
 			}
 		}
 		if s.lies(Missing) && len(out) > 0 {
@@ -555,9 +635,12 @@ func (s *Server) answer(method string, p params) any {
 		}
 		return out
 	case "callHierarchy/incomingCalls":
-		out := []any{}
+		out := s.list0()
 		for _, l := range s.places(`\b`+regexp.QuoteMeta(p.Item.Name)+`\(`, s.lies(Partial), s.lies(Missing)) {
-			m := l.(map[string]any)
+			m, _ := l.(map[string]any)
+			if m == nil {
+				continue
+			}
 			out = append(out, map[string]any{"fromRanges": []any{m["range"]}, "from": map[string]any{
 				"name": "caller", "kind": 12, "uri": m["uri"], "range": m["range"], "selectionRange": m["range"],
 			}})
@@ -582,7 +665,12 @@ func (s *Server) answer(method string, p params) any {
 		}
 		return s.places(`\b`+regexp.QuoteMeta(word)+`\b`, s.lies(Partial), s.lies(Missing))
 	case "textDocument/definition":
-		return s.places(`\b(?:func|def) +`+regexp.QuoteMeta(word)+`\b`, false, false)
+		found := s.places(`\b(?:func|def) +`+regexp.QuoteMeta(word)+`\b`, false, false)
+		for i := 0; i < len(found) && s.lies(Rangeless); i++ {
+			m := found[i].(map[string]any)
+			found[i] = map[string]any{"targetUri": m["uri"], "targetRange": m["range"]}
+		}
+		return found
 	case "textDocument/implementation":
 		return s.places(`\b(?:func|def|class .*) +`+regexp.QuoteMeta(word)+`\b`, s.lies(Partial), s.lies(Missing))
 	}
@@ -625,7 +713,10 @@ func (s *Server) text(path string) string {
 }
 
 func (s *Server) places(pattern string, openOnly, missing bool) []any {
-	re, out := regexp.MustCompile(pattern), []any{}
+	re, out := regexp.MustCompile(pattern), s.list0()
+	for i := 0; i < 20_000 && s.lies(Spread); i++ {
+		out = append(out, map[string]any{"uri": s.uri(fmt.Sprintf("%s/gone%d.x", s.root, i)), "range": s.span(0, "", 0, 0)})
+	}
 	for _, path := range s.files() {
 		if _, open := s.docs[path]; !open && (openOnly || s.busy) {
 			continue
@@ -651,11 +742,14 @@ func (s *Server) places(pattern string, openOnly, missing bool) []any {
 }
 
 func (s *Server) symbols(path, query string) []any {
-	out := []any{}
+	out := s.list0()
 	for n, line := range s.lines(s.text(path)) {
 		m := regexp.MustCompile(`\b(?:func|def) +(\w+)`).FindStringSubmatchIndex(line)
 		if m == nil || !strings.Contains(line[m[2]:m[3]], query) {
 			continue
+		}
+		if s.lies(Sunken) {
+			n++
 		}
 		name := s.span(n, line, m[2], m[3]-m[2])
 		out = append(out, map[string]any{"name": line[m[2]:m[3]], "kind": 12, "range": name, "selectionRange": name})

@@ -115,6 +115,15 @@ func TestNotes(t *testing.T) {
 	}
 }
 
+// TestNoPosition: a call that names no symbol is told how to.
+func TestNoPosition(t *testing.T) {
+	tool, _ := registry(t, &scripted{}, goHere).Find("find_definition")
+	_, err := tool.Run(t.Context(), session.Call{Name: "find_definition", Arguments: []byte(`{"path":"a.go"}`)}, nil)
+	if err == nil || !strings.Contains(err.Error(), `"symbolName"`) {
+		t.Errorf("%v", err)
+	}
+}
+
 // TestBothDirections: without a direction a hierarchy is asked for in both.
 func TestBothDirections(t *testing.T) {
 	s := &scripted{answer: workspace.CodeAnswer{Name: "f", Items: []workspace.CodeItem{

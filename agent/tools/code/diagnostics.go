@@ -220,7 +220,7 @@ func (d diagnoser) shown(ctx context.Context, list []workspace.FileProblems, sev
 	}
 	switch {
 	case len(list) == 0:
-		b.WriteString("No diagnostics found: there is no file to check.\n")
+		b.WriteString("No diagnostics found: no file here has changed or can be checked; name one as path.\n")
 	case n == 0 && len(unanswered) < len(list): //control:no-answer-is-no-praise
 		b.WriteString("No diagnostics found.\n")
 	}

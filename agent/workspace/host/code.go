@@ -143,20 +143,24 @@ func (x *question) ask(ctx context.Context) error {
 // announced. An answer during such work says so.
 func (x *question) waitFirst(ctx context.Context) {
 	x.v.mu.Lock()
-	within := x.h.cfg.limit(readyTime)
-	if x.v.waited {
-		within = time.Millisecond
-	}
+	waited := x.v.waited
 	x.v.waited, x.behind = true, false
 	x.v.mu.Unlock()
-	if !x.client.Ready(ctx, within) { //control:first-answer-waits
+	if waited && x.client.Busy() || !waited && !x.client.Ready(ctx, x.h.cfg.limit(readyTime)) { //control:first-answer-waits
 		x.behind = true
 		x.note("The language server %s is still indexing, so the answer may be incomplete", x.v.Name)
 	}
 }
 
 func (x *question) note(format string, a ...any) {
-	x.out.Notes = append(x.out.Notes, fmt.Sprintf(format, a...))
+	if text := fmt.Sprintf(format, a...); !slices.Contains(x.out.Notes, text) {
+		x.out.Notes = append(x.out.Notes, text)
+	}
+}
+
+// noteBehind notes that the server names lines that are not those of the files.
+func (x *question) noteBehind() {
+	x.note("The language server %s names lines that are not there: it is behind, and the answer may be wrong", x.v.Name)
 }
 
 // at asks about one position.
@@ -187,21 +191,29 @@ func (x *question) hierarchy(ctx context.Context, p lsp.Position) error {
 	if x.q.Ask == workspace.AskCalls && x.q.Direction == "incoming" {
 		expect = x.uses
 	}
-	if _, err := x.compared(ctx, x.nameAt(p), ask, expect); err != nil {
+	name := x.nameAt(p)
+	if _, err := x.compared(ctx, name, ask, expect); err != nil {
 		return err
 	}
+	named := t.Around[:min(len(t.Around), 1)] // the symbol itself
 	deep := false
 	for _, n := range t.Nodes {
 		item := x.item(lsp.Place{Path: n.Path, Line: n.Line}, 0)
 		item.Kind, item.Name, item.Container, item.Depth = n.Kind, n.Name, n.Container, n.Depth
+		seen := map[int]bool{}
 		for _, site := range n.Sites {
-			if !slices.Contains(item.Sites, site+1) {
+			if !seen[site] {
+				seen[site] = true
 				item.Sites = append(item.Sites, site+1)
+				if expect != nil && n.Depth == 0 {
+					named = append(named, lsp.Place{Path: n.Caller, Line: site})
+				}
 			}
 		}
 		x.out.Items = append(x.out.Items, item)
 		deep = deep || n.Depth > 0
 	}
+	x.unnamed(named, name)
 	if deep && expect != nil {
 		x.note("Only the first level of callers was compared with a search")
 	}
@@ -218,7 +230,11 @@ func (x *question) places(ctx context.Context, ask lsp.Ask, p lsp.Position) erro
 		}
 	}
 	find := func() ([]lsp.Place, error) { return x.client.Find(ctx, ask, x.abs, p) }
-	found, err := x.compared(ctx, x.nameAt(p), find, expect)
+	name := x.nameAt(p)
+	found, err := x.compared(ctx, name, find, expect)
+	if ask == lsp.Definition {
+		x.unnamed(found, name)
+	}
 	for _, f := range found {
 		if len(x.out.Items) >= x.q.Max {
 			x.out.Left++
@@ -306,11 +322,42 @@ func (x *question) merged(ctx context.Context, p lsp.Position) []lsp.Position {
 	}
 	kinds := []string{list[own].Kind}
 	for _, s := range list {
-		if s.Name == list[own].Name && s.Container == list[own].Container && !slices.Contains(kinds, s.Kind) {
-			all, kinds = append(all, x.client.Position(s, x.text)), append(kinds, s.Kind)
+		if s.Name != list[own].Name || s.Container != list[own].Container || slices.Contains(kinds, s.Kind) {
+			continue
+		}
+		if at, ok := x.named(s, s.Name); ok {
+			all, kinds = append(all, at), append(kinds, s.Kind)
 		}
 	}
 	return all
+}
+
+// named returns the position of a symbol's name; ok is false if its line does not have it, as of a server that is
+// behind.
+func (x *question) named(s lsp.Symbol, name string) (p lsp.Position, ok bool) {
+	if p = x.client.Position(s, x.text); s.Line < 0 {
+		return p, false
+	}
+	if x.nameAt(p) == name {
+		return p, true
+	}
+	line, _ := lsp.LineAt(x.text, s.Line) // some give the beginning of the definition
+	p.Byte = wordIn(line, name)
+	return p, p.Byte >= 0 //control:symbol-has-its-name
+}
+
+// wordIn returns the first byte of a word in a line, or -1.
+func wordIn(line []byte, name string) int {
+	for at := 0; name != ""; at++ {
+		i := bytes.Index(line[at:], []byte(name))
+		if i < 0 {
+			break
+		}
+		if at += i; wordAt(line, at) == name {
+			return at
+		}
+	}
+	return -1
 }
 
 func (x *question) nameAt(p lsp.Position) string {
@@ -322,10 +369,17 @@ func (x *question) nameAt(p lsp.Position) string {
 func (x *question) outline(ctx context.Context) error {
 	list, err := x.client.Symbols(ctx, x.abs)
 	odd := false
+	names, without := 0, 0 // plain names, and those that their lines do not have
 	for _, s := range list {
-		if _, ok := x.lineOf(x.rel(x.abs), s.Line); !ok || s.From < 0 {
+		line, ok := x.lineOf(x.rel(x.abs), s.Line)
+		if !ok || s.From < 0 {
 			odd = true
 			continue
+		}
+		if wordAt([]byte(s.Name), 0) == s.Name {
+			if names++; !bytes.Contains(line, []byte(s.Name)) {
+				without++
+			}
 		}
 		if len(x.out.Items) >= x.q.Max {
 			x.out.Left++
@@ -341,8 +395,8 @@ func (x *question) outline(ctx context.Context) error {
 			Depth:     s.Depth,
 		})
 	}
-	if odd {
-		x.note("The language server %s names lines that are not there: it is behind, and the answer may be wrong", x.v.Name)
+	if odd || 2*without > names { //control:outline-has-its-names
+		x.noteBehind()
 	}
 	return err
 }
@@ -361,7 +415,9 @@ func (s *servers) everywhere(ctx context.Context, q workspace.CodeQuery) (worksp
 		return x.out, err
 	}
 	asked := map[*server]bool{}
-	x.out.Why = "no file that has this name has a language server here"
+	if len(matches.Files) > 0 {
+		x.out.Why = "no file that has this name has a language server here"
+	}
 	for _, f := range matches.Files {
 		v, _ := s.kindFor(f.Path)
 		if v == nil || asked[v] {
@@ -407,9 +463,11 @@ func (x *question) symbols(ctx context.Context, client *lsp.Client) error {
 		}
 		return out, err
 	}
-	if _, err := x.compared(ctx, want, ask, x.definitions); err != nil {
+	found, err := x.compared(ctx, want, ask, x.definitions)
+	if err != nil {
 		return err
 	}
+	x.unnamed(found, want)
 	exact := 0
 	container := strings.TrimSuffix(strings.TrimSuffix(x.q.Name, want), ".")
 	rank := func(s lsp.Symbol) int {
@@ -462,6 +520,9 @@ func (x *question) item(p lsp.Place, around int) workspace.CodeItem {
 			return item
 		}
 		lineOf = func(n int) ([]byte, bool) { return lsp.LineAt(text, n) }
+		if _, ok := lineOf(p.Line); !ok {
+			x.noteBehind()
+		}
 	}
 	for n := max(p.Line-around, 0); n <= p.Line+around; n++ {
 		if line, ok := lineOf(n); ok {
@@ -544,7 +605,7 @@ func (x *question) positions(ctx context.Context) ([]lsp.Position, error) {
 		x.out.Name = wordAt(line, at)
 		return []lsp.Position{{Line: q.Line - 1, Byte: at}}, nil
 	case q.Name != "":
-		return x.named(ctx)
+		return x.occurrences(ctx)
 	}
 	defs, _, _ := outline.Of(x.abs, x.text)
 	for _, d := range defs {
@@ -562,16 +623,19 @@ func (x *question) positions(ctx context.Context) ([]lsp.Position, error) {
 	return nil, &nameError{fmt.Sprintf("there is no name in line %d of %s", q.Line, x.rel(x.abs))}
 }
 
-// named finds a name as a whole word, by exact case and else by any, nearest to the line of the query. A
+// occurrences finds a name as a whole word, by exact case and else by any, nearest to the line of the query. A
 // name path is looked up in the outline of the file.
-func (x *question) named(ctx context.Context) ([]lsp.Position, error) {
+func (x *question) occurrences(ctx context.Context) ([]lsp.Position, error) {
 	name := lastName(x.q.Name)
 	if container := strings.Trim(strings.TrimSuffix(x.q.Name, name), "./:#()*"); container != "" {
 		whole := regexp.MustCompile(word(lastName(container)))
 		if list, err := x.client.Symbols(ctx, x.abs); err == nil {
 			for _, s := range list {
-				if lastName(s.Name) == name && whole.MatchString(s.Container+" "+s.Name) {
-					return []lsp.Position{x.client.Position(s, x.text)}, nil
+				if lastName(s.Name) != name || !whole.MatchString(s.Container+" "+s.Name) {
+					continue
+				}
+				if at, ok := x.named(s, name); ok {
+					return []lsp.Position{at}, nil
 				}
 			}
 		}

@@ -60,7 +60,7 @@ func (x *question) compared(
 		also = missing(found)
 	}
 	if len(x.odd(found, "")) > 0 {
-		x.note("The language server %s names lines that are not there: it is behind, and the answer may be wrong", x.v.Name)
+		x.noteBehind()
 	}
 	found = x.shown(found)
 	also = append(x.out.Also, also...)
@@ -72,13 +72,15 @@ func (x *question) compared(
 // odd returns the files in which places are in lines that do not exist, or that lack a name. Names
 // are missing under an alias, too, so that this is no proof of a mistake.
 func (x *question) odd(found []lsp.Place, name string) (out []string) {
+	seen := map[string]bool{}
 	for _, p := range found {
 		rel := x.rel(p.Path)
-		if rel == "" || slices.Contains(out, rel) {
+		if rel == "" || seen[rel] {
 			continue
 		}
 		line, ok := x.lineOf(rel, p.Line)
 		if !ok || name != "" && !bytes.Contains(line, []byte(name)) {
+			seen[rel] = true
 			out = append(out, rel)
 		}
 	}
@@ -195,11 +197,17 @@ func (x *question) uses(ctx context.Context, name string) (func([]lsp.Place) []w
 	for _, f := range files {
 		expected = append(expected, lineItem(f.Path, f.Lines[0]))
 	}
+	inComments := map[string]bool{}
 	return func(found []lsp.Place) (out []workspace.CodeItem) {
 		for i, item := range x.otherFiles(expected)(found) {
+			if inComments[item.Path] {
+				continue
+			}
 			if i >= maxDefining || x.inCode(&item, name) { //control:comments-are-no-uses
 				out = append(out, item)
+				continue
 			}
+			inComments[item.Path] = true
 		}
 		return out
 	}, err
@@ -213,25 +221,52 @@ func (x *question) inCode(item *workspace.CodeItem, name string) bool {
 		return true
 	}
 	text, err := survey{x.h}.source(item.Path)
-	parts := outline.Colour(item.Path, string(text))
 	re, bad := regexp.Compile(word(name))
-	if err != nil || bad != nil || parts == nil {
+	if err != nil || bad != nil {
 		return true
 	}
-	before := 0
-	for _, part := range parts {
-		at := re.FindStringIndex(part.Text)
-		if part.Kind == "comment" || at == nil {
-			before += len(part.Text)
-			continue
+	n := plainUse(item.Path, text, re)
+	if n < 0 {
+		parts := outline.Colour(item.Path, string(text))
+		if parts == nil {
+			return true
 		}
-		n := bytes.Count(text[:before+at[0]], []byte("\n"))
-		line, _ := lsp.LineAt(text, n)
-		shown := strings.ToValidUTF8(string(line[:min(len(line), 300)]), "\uFFFD")
-		*item = lineItem(item.Path, workspace.MatchLine{N: n + 1, Text: shown, Hit: true})
-		return true
+		before := 0
+		for _, part := range parts {
+			if at := re.FindStringIndex(part.Text); at != nil && part.Kind != "comment" {
+				n = bytes.Count(text[:before+at[0]], []byte("\n"))
+				break
+			}
+			before += len(part.Text)
+		}
 	}
-	return false
+	line, ok := lsp.LineAt(text, n)
+	if n < 0 || !ok {
+		return false
+	}
+	shown := strings.ToValidUTF8(string(line[:min(len(line), 300)]), "\uFFFD")
+	*item = lineItem(item.Path, workspace.MatchLine{N: n + 1, Text: shown, Hit: true})
+	return true
+}
+
+// slashed are the endings of languages whose comments begin with two slashes, or else with a slash and a star.
+const slashed = " .go .rs .c .h .cc .hh .cpp .hpp .cxx .hxx .ts .mts .cts .tsx .java "
+
+// plainUse returns the first line with a name in front of a comment, or -1. Only files without comments of several
+// lines are looked at: colours cost a hundred times more.
+func plainUse(file string, text []byte, name *regexp.Regexp) int {
+	if !strings.Contains(slashed, " "+strings.ToLower(path.Ext(file))+" ") || bytes.Contains(text, []byte("/*")) {
+		return -1
+	}
+	n := 0
+	for line := range bytes.Lines(text) {
+		code, _, _ := bytes.Cut(line, []byte("//"))
+		if name.Match(code) {
+			return n
+		}
+		n++
+	}
+	return -1
 }
 
 // definitions expects each file whose outline defines the name.
@@ -353,16 +388,16 @@ func (x *question) goImplementers(
 		}
 	}
 	return func(found []lsp.Place) (out []workspace.CodeItem) {
+		named := map[receiver]bool{}
+		for _, p := range found {
+			rel := x.rel(p.Path)
+			line, _ := x.lineOf(rel, p.Line)
+			for _, name := range bytes.FieldsFunc(line, func(r rune) bool { return r < 0x80 && !isWord(byte(r)) }) {
+				named[receiver{path.Dir(rel), string(name)}] = true
+			}
+		}
 		for _, r := range order {
-			named := slices.ContainsFunc(found, func(p lsp.Place) bool {
-				rel := x.rel(p.Path)
-				if path.Dir(rel) != r.dir {
-					return false
-				}
-				line, ok := x.lineOf(rel, p.Line)
-				return ok && regexp.MustCompile(word(r.name)).Match(line)
-			})
-			if has[r] >= len(methods) && !named {
+			if has[r] >= len(methods) && !named[r] {
 				out = append(out, first[r])
 			}
 		}

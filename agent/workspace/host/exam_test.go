@@ -37,8 +37,10 @@ var examAt = flag.String("lsp.exam", "", "directory with the projects of the exa
 // without being marked. The right answers are known from the type checkers of Go and tsc; for Python, C and
 // Rust, from a second server that was given all files.
 func TestExam(t *testing.T) {
-	rows := []string{"| project | server | lines | definitions | right | marked, right | marked, not right | wrong | per answer | memory |",
-		"|---|---|---|---|---|---|---|---|---|---|"}
+	rows := []string{
+		"| project | server | lines | definitions | right | marked, right | marked, not right | wrong | of lines with the word | per answer | memory |",
+		"|---|---|---|---|---|---|---|---|---|---|---|",
+	}
 	for _, test := range []struct {
 		project, server, ext string
 		make                 func(t *testing.T) string
@@ -67,7 +69,8 @@ func TestExam(t *testing.T) {
 			})
 			all = all[:min(len(all), maxAsked)]
 			ws := realServers(t, dir, test.server)
-			var right, over, told, wrong int
+			var right, over, told, wrong, uses, words int
+			named := linesByWord(t, dir)
 			began := time.Now()
 			for _, s := range all {
 				a, err := ws.Code(t.Context(), workspace.CodeQuery{
@@ -77,6 +80,7 @@ func TestExam(t *testing.T) {
 					t.Fatal(err)
 				}
 				slices.Sort(s.Uses)
+				uses, words = uses+len(s.Uses), words+named[s.Name]
 				switch got := linesOf(a); {
 				case slices.Equal(got, s.Uses) && marked(a):
 					over++
@@ -90,8 +94,8 @@ func TestExam(t *testing.T) {
 				}
 			}
 			took := time.Since(began) / time.Duration(max(len(all), 1))
-			rows = append(rows, fmt.Sprintf("| %s | %s | %d | %d | %d | %d | %d | %d | %d ms | %d MB |", test.project, test.server,
-				linesBelow(t, dir, test.ext), len(all), right, over, told, wrong, took.Milliseconds(), childMemory(t)>>10))
+			rows = append(rows, fmt.Sprintf("| %s | %s | %d | %d | %d | %d | %d | %d | %d %% | %d ms | %d MB |", test.project, test.server,
+				linesBelow(t, dir, test.ext), len(all), right, over, told, wrong, 100*uses/max(words, 1), took.Milliseconds(), childMemory(t)>>10))
 			if len(all) < 100 || right+over < len(all)/2 {
 				t.Errorf("of %d definitions only %d answers are right", len(all), right+over)
 			}
@@ -234,20 +238,42 @@ func differ(got, want []string) string {
 	return fmt.Sprintf("too many are %q, missing are %q", without(got, want), without(want, got))
 }
 
+// linesByWord counts the lines that have a word, as a search for it shows them.
+func linesByWord(t testing.TB, dir string) map[string]int {
+	t.Helper()
+	count := map[string]int{}
+	eachFile(t, dir, "", func(text []byte) {
+		for line := range bytes.Lines(text) {
+			words := regexp.MustCompile(`\w+`).FindAllString(string(line), -1)
+			slices.Sort(words)
+			for _, w := range slices.Compact(words) {
+				count[w]++
+			}
+		}
+	})
+	return count
+}
+
 func linesBelow(t testing.TB, dir, ext string) (n int) {
 	t.Helper()
-	err := filepath.WalkDir(dir, func(p string, _ fs.DirEntry, err error) error {
-		if err != nil || filepath.Ext(p) != ext {
+	eachFile(t, dir, ext, func(text []byte) { n += bytes.Count(text, []byte("\n")) })
+	return n
+}
+
+// eachFile reads the files of an extension below a directory; "" means any.
+func eachFile(t testing.TB, dir, ext string, each func(text []byte)) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || ext != "" && filepath.Ext(p) != ext {
 			return err
 		}
 		data, err := os.ReadFile(p)
-		n += bytes.Count(data, []byte("\n"))
+		each(data)
 		return err
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return n
 }
 
 // childMemory returns the resident memory of all processes below this one, in KiB.

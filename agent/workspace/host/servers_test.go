@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -80,7 +81,7 @@ func serveIn(t *testing.T, cfg Config, lies string, files map[string]string, ext
 	ours, theirs := net.Pipe()
 	ended := make(chan error, 1)
 	starts := filepath.Join(t.TempDir(), "starts")
-	cfg.Root, cfg.Base, cfg.slower = dir, base, unhurried
+	cfg.Root, cfg.Base, cfg.slower = dir, base, cmp.Or(cfg.slower, unhurried)
 	cfg.Env = []string{"PATH=" + os.Getenv("PATH"), fakeServer + "=" + lies, fakeFiles + "=." + ext, fakeStarts + "=" + starts,
 		fakeIndex + "=" + filepath.Join(filepath.Dir(starts), "index")}
 	go func() { ended <- Serve(t.Context(), theirs, cfg) }()
@@ -191,6 +192,8 @@ func TestLyingServers(t *testing.T) {
 		lsptest.Null:     {all, ""},
 		lsptest.Negative: {"b.x:1 c.x:2", "names lines that are not there"},
 		lsptest.Else:     {all, "5 of the places are in no file that can be read: jdt://contents/"},
+		lsptest.Host:     {all, "5 of the places are in no file that can be read: file://elsewhere/"},
+		lsptest.Pieces:   {all, ""},
 		lsptest.Shifted:  {"", "4 of the places are in lines without Hub"}, // another line has it, too
 	} {
 		s := serve(t, lies, threeFiles, workspace.Limits{})
@@ -215,6 +218,57 @@ func TestLyingServers(t *testing.T) {
 		a := s.ask(workspace.CodeQuery{Ask: workspace.AskReferences, Path: "a.x", Name: "Hub"})
 		if !strings.Contains(a.Why, "it sent a message of 41943040 bytes") && !strings.Contains(a.Why, "has ended by itself 2 times") {
 			t.Errorf("an answer of 40 MB: %q", a.Why)
+		}
+	}
+}
+
+// TestBehind: places that do not have the name, or are in files that do not exist, are told, whatever the question;
+// and symbols in other lines lead to no other name.
+func TestBehind(t *testing.T) {
+	files := map[string]string{"a.x": "func Hub\n\nHub\n", "b.x": "use Hub()\n\nx\n", "c.x": "\nHub\n"}
+	without := " in lines without Hub: under another name, or the language server is behind"
+	const behind = "names lines that are not there"
+	for _, test := range []struct {
+		lies  string
+		q     workspace.CodeQuery
+		items string
+		note  string
+	}{
+		{lsptest.Shifted, workspace.CodeQuery{Ask: workspace.AskDefinition, Path: "b.x", Name: "Hub"}, "a.x:2", without},
+		{lsptest.Shifted, workspace.CodeQuery{Ask: workspace.AskCalls, Direction: "incoming", Path: "a.x", Name: "Hub"}, "b.x:2", without},
+		{lsptest.Sunken, workspace.CodeQuery{Ask: workspace.AskSymbol, Name: "Hub"}, "a.x:2", without},
+		{lsptest.Sunken, workspace.CodeQuery{Ask: workspace.AskOutline, Path: "a.x"}, "a.x:2", behind},
+		{lsptest.Sunken, workspace.CodeQuery{Ask: workspace.AskReferences, Path: "a.x", Name: "Hub.Hub"}, "a.x:1 a.x:3 b.x:1 c.x:2", ""},
+		{lsptest.Spread, workspace.CodeQuery{Ask: workspace.AskReferences, Path: "a.x", Name: "Hub"}, "a.x:1 a.x:3 b.x:1 c.x:2", behind},
+		{lsptest.Drive, workspace.CodeQuery{Ask: workspace.AskDefinition, Path: "a.x", Name: "Hub"}, "/c:DIR/a.x:1", ""},
+	} {
+		s := serve(t, test.lies, files, workspace.Limits{})
+		a := s.ask(test.q)
+		items := strings.ReplaceAll(placesOf(a.Items), s.dir, "DIR")
+		if items != test.items || !strings.Contains(strings.Join(a.Notes, "\n"), test.note) {
+			t.Errorf("%s: %s: %q: %q", test.lies, test.q.Ask, items, a.Notes)
+		}
+	}
+}
+
+// TestPositions: line and character are a position; a name is found by exact case and else by any, near the line; a
+// line alone means its first name.
+func TestPositions(t *testing.T) {
+	s := serve(t, "", map[string]string{"a.x": "func Hub\nfunc HUB\n\nlone word\n"}, workspace.Limits{})
+	for _, test := range []struct {
+		q    workspace.CodeQuery
+		want string
+	}{
+		{workspace.CodeQuery{Name: "HUB"}, "HUB"},
+		{workspace.CodeQuery{Name: "hub"}, "Hub"},
+		{workspace.CodeQuery{Name: "hub", Line: 3}, "HUB"},
+		{workspace.CodeQuery{Line: 4}, "lone"},
+		{workspace.CodeQuery{Line: 4, Character: 6}, "word"},
+		{workspace.CodeQuery{Name: "Hub", Line: 4, Character: 6}, "word"},
+	} {
+		test.q.Ask, test.q.Path = workspace.AskHover, "a.x"
+		if a := s.ask(test.q); a.Text != "```go\nfunc "+test.want+"\n```" {
+			t.Errorf("%+v: %+v", test.q, a)
 		}
 	}
 }
@@ -311,15 +365,18 @@ func TestServerStates(t *testing.T) {
 // TestNamesInComments: a file with a name in comments alone is not expected in an answer, unless its language
 // has types there.
 func TestNamesInComments(t *testing.T) {
-	for ext, also := range map[string]string{"rs": "", "js": "z.js:1"} {
-		files := map[string]string{"a." + ext: "fn hub() {}\n", "z." + ext: "/* as\n * hub */\n"}
-		if also != "" {
-			files["z."+ext] = "/** hub */\n"
-		}
-		s := serve(t, lsptest.Missing, files, workspace.Limits{}, ext)
-		a := s.ask(workspace.CodeQuery{Ask: workspace.AskReferences, Path: "a." + ext, Name: "hub"})
-		if placesOf(a.Items) != "a."+ext+":1" || placesOf(a.Also) != also {
-			t.Errorf("%s: found is %q, missing is %q", ext, placesOf(a.Items), placesOf(a.Also))
+	for _, test := range []struct{ ext, text, also string }{
+		{"rs", "/* as\n * hub */\n", ""},
+		{"rs", "x // hub\n", ""},
+		{"rs", "\nhub // as\n", "z.rs:2"},
+		{"rs", "/*\n*/ hub\n", "z.rs:2"},
+		{"js", "/** hub */\n", "z.js:1"},
+	} {
+		files := map[string]string{"a." + test.ext: "fn hub() {}\n", "z." + test.ext: test.text}
+		s := serve(t, lsptest.Missing, files, workspace.Limits{}, test.ext)
+		a := s.ask(workspace.CodeQuery{Ask: workspace.AskReferences, Path: "a." + test.ext, Name: "hub"})
+		if placesOf(a.Items) != "a."+test.ext+":1" || placesOf(a.Also) != test.also {
+			t.Errorf("%q: found is %q, missing is %q", test.text, placesOf(a.Items), placesOf(a.Also))
 		}
 	}
 }
@@ -633,10 +690,10 @@ func TestServerEnds(t *testing.T) {
 // output when it ends.
 func TestHalfEnds(t *testing.T) {
 	for _, lies := range []string{lsptest.HangUp, lsptest.Orphan} {
-		s := serve(t, lies, threeFiles, workspace.Limits{})
+		s := serveIn(t, Config{slower: 3}, lies, threeFiles) // answers have a minute, the end is seen after two seconds
 		q := workspace.CodeQuery{Ask: workspace.AskReferences, Path: "a.x", Name: "Hub"}
 		if a := s.ask(q); !strings.HasSuffix(a.Why, "the language server fake failed: it has ended") {
-			t.Errorf("%s: %+v", lies, a)
+			t.Fatalf("%s: %+v", lies, a)
 		}
 		if a := s.ask(q); a.Why != "the language server fake has ended by itself 2 times and is not started again" {
 			t.Errorf("%s: the second time: %+v", lies, a)
