@@ -54,6 +54,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/workspace"
 	"github.com/handrail-bot/handrail/gitops"
 	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/reach"
 )
 
 // Config configures an engine. Only SetUps, Image, Created, Egress, Servers and Index
@@ -492,7 +493,9 @@ func networkOf(w policy.Workspace) string {
 	}
 	hosts := w.Reaches()
 	for _, name := range slices.Sorted(maps.Keys(w.Inside)) {
-		hosts = append(hosts, name+"="+w.Inside[name])
+		if reach.Lists(w.Reaches(), name) {
+			hosts = append(hosts, name+"="+w.Inside[name])
+		}
 	}
 	return w.Network + ": " + strings.Join(hosts, " ") //control:egress-bound
 }

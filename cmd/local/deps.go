@@ -88,8 +88,9 @@ func (s *Session) askPackages(
 	if err != nil || known {
 		return before.Reason, err
 	}
-	s.term.Say("This repository needs packages of %s, and workspaces have no network. The clone has %s.", deps.Names(need), strings.Join(namesOf(own), ", "))
-	line, err := s.term.Pick(ctx, "Give sessions in this clone those, read-only? [Y/n, or s to install them for sessions alone] ", "y", "n", "s")
+	s.term.Say("This repository needs packages of %s, and workspaces have no network.", deps.Names(need))
+	s.term.Say("This clone has %s.", strings.Join(namesOf(own), ", "))
+	line, err := s.term.Pick(ctx, "Show them to its sessions, read-only? [Y/n, s: install them apart] ", "y", "n", "s")
 	if err != nil || line == "" {
 		return depsNone, err
 	}
