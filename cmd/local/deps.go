@@ -58,7 +58,7 @@ func (s *Session) Packages(
 	case depsClone:
 		set.Own = func(ctx context.Context, _ []*deps.Manager) (string, func(), []string, error) {
 			if len(own) == 0 {
-				s.term.Say("! This clone has no packages of %s.", deps.Names(need))
+				s.term.Say("! This clone has no packages of %s for workspaces: --deps setup installs them.", deps.Names(need))
 				return "", nil, nil, nil
 			}
 			dir, drop, err := assemble(ctx, own)
@@ -100,19 +100,21 @@ func (s *Session) askPackages(
 }
 
 // packagesOf returns the directories with packages that a clone and the user's home
-// directory have, as parts of a layer.
+// directory have, as parts of a layer. The cache of a manager that installs into the clone
+// is of use only beside its packages.
 func packagesOf(clone, engine string, need []*deps.Manager) (out []layer.Part) {
 	add := func(from, to string) {
-		if info, err := os.Stat(from); err == nil && info.IsDir() && !slices.Contains(out, layer.Part{From: from, To: to}) {
+		if isDir(from) && !slices.Contains(out, layer.Part{From: from, To: to}) {
 			out = append(out, layer.Part{From: from, To: to})
 		}
 	}
 	home, _ := os.UserHomeDir() // without one, there are no caches
 	for _, m := range need {
-		switch {
-		case m.Place == ".venv" && !fits(filepath.Join(clone, m.Place), engine):
-		case m.Place != "":
-			add(filepath.Join(clone, m.Place), filepath.Join(workspace.LayerTree, m.Place))
+		if dir := filepath.Join(clone, m.Place); m.Place != "" {
+			if !isDir(dir) || m.Place == ".venv" && !fits(dir, engine) {
+				continue
+			}
+			add(dir, filepath.Join(workspace.LayerTree, m.Place))
 		}
 		for from, to := range m.Caches {
 			if home != "" {
