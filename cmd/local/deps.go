@@ -1,7 +1,11 @@
 package local
 
 import (
+	"bytes"
 	"context"
+	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -62,6 +66,11 @@ func (s *Session) Packages(
 				return "", nil, nil, nil
 			}
 			dir, drop, err := assemble(ctx, own)
+			if err == nil {
+				if err = relocate(filepath.Join(dir, workspace.LayerTree, ".venv"), s.Task.Clone.Path); err != nil {
+					drop()
+				}
+			}
 			return dir, drop, namesOf(own), err
 		}
 	default:
@@ -137,6 +146,41 @@ func placeOf(home, name string) string {
 		}
 	}
 	return filepath.Join(home, name)
+}
+
+// maxScript is the maximum size of a script in a virtual environment.
+const maxScript = 64 << 10
+
+// relocate replaces the scripts of a virtual environment that name the clone, and the links to
+// packages in it, with ones that name the workspace. The files of the clone stay.
+func relocate(dir, clone string) error {
+	for _, pattern := range []string{
+		"bin/*", "lib/*/site-packages/*.pth", "lib/*/site-packages/*.egg-link", "lib/*/site-packages/__editable__*.py",
+	} {
+		names, err := fs.Glob(os.DirFS(dir), pattern)
+		if err != nil {
+			return err
+		}
+		for _, name := range names {
+			name = filepath.Join(dir, name)
+			info, err := os.Lstat(name)
+			if err != nil {
+				return err
+			}
+			if !info.Mode().IsRegular() || info.Size() > maxScript {
+				continue
+			}
+			data, err := os.ReadFile(name)
+			if err == nil && bytes.Contains(data, []byte(clone)) {
+				data = bytes.ReplaceAll(data, []byte(clone), []byte("/workspace"))
+				err = errors.Join(os.Remove(name), os.WriteFile(name, data, info.Mode().Perm()))
+			}
+			if err != nil {
+				return fmt.Errorf("relocate script of virtual environment: %w", err)
+			}
+		}
+	}
+	return nil
 }
 
 // fits reports whether a virtual environment works in a workspace: its Python is one that

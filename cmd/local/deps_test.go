@@ -44,3 +44,40 @@ func TestPackagesOf(t *testing.T) {
 		t.Errorf("with packages of npm: %q", got)
 	}
 }
+
+// TestRelocate: scripts and editable packages of a virtual environment name the workspace; the
+// clone's own files, to which the layer has links, do not change.
+func TestRelocate(t *testing.T) {
+	clone, layer := t.TempDir(), t.TempDir()
+	texts := map[string]string{
+		"bin/pytest":                               "#!" + clone + "/.venv/bin/python\nimport pytest\n",
+		"bin/black":                                "#!/usr/bin/env python\n",
+		"lib/python3.13/site-packages/own.pth":     clone + "/src\n",
+		"lib/python3.13/site-packages/pytest/a.py": "# " + clone + "\n",
+	}
+	for name, text := range texts {
+		for _, dir := range []string{clone, layer} {
+			if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755); err != nil {
+				t.Fatal(err)
+			}
+		}
+		err := os.WriteFile(filepath.Join(clone, name), []byte(text), 0o755)
+		if err = errors.Join(err, os.Link(filepath.Join(clone, name), filepath.Join(layer, name))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := relocate(layer, clone); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range texts {
+		want := text
+		if !strings.HasSuffix(name, "a.py") {
+			want = strings.ReplaceAll(text, clone, "/workspace")
+		}
+		own, err := os.ReadFile(filepath.Join(clone, name))
+		got, wrong := os.ReadFile(filepath.Join(layer, name))
+		if errors.Join(err, wrong) != nil || string(own) != text || string(got) != want {
+			t.Errorf("%s: the clone has %q, the layer %q", name, own, got)
+		}
+	}
+}
