@@ -139,7 +139,9 @@ var managers = [...]Manager{
 		installs: []string{"install", "download", "wheel"}, offline: []string{"--no-index", "--dry-run", "--no-build-isolation", "--no-deps"},
 		missing:  pythonMissing,
 		commands: pipInstall,
-		files:    append([]string{"pyproject.toml", "setup.py", "setup.cfg", "requirements.txt", "requirements-dev.txt", "requirements-test.txt"}, forTests[:]...),
+		files: append([]string{
+			"pyproject.toml", "setup.py", "setup.cfg", "requirements.txt", "requirements-dev.txt", "requirements-test.txt",
+		}, forTests[:]...),
 	},
 	{
 		Name: "go", uses: locked("go.mod", matches(`(?m)^require\b`)),
@@ -378,7 +380,9 @@ var (
 )
 
 // forTests are lists of packages in a directory of their own, of which the first counts.
-var forTests = [...]string{"requirements/tests.txt", "requirements/test.txt", "requirements/testing.txt", "requirements/dev.txt"}
+var forTests = [...]string{
+	"requirements/tests.txt", "requirements/test.txt", "requirements/testing.txt", "requirements/dev.txt",
+}
 
 // pipInstall installs requirements files, and else the project with its extras for tests.
 func pipInstall(r repository) []string {

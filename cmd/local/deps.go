@@ -62,7 +62,7 @@ func (s *Session) Packages(
 	case depsClone:
 		set.Own = func(ctx context.Context, _ []*deps.Manager) (string, func(), []string, error) {
 			if len(own) == 0 {
-				s.term.Say("! This clone has no packages of %s for workspaces: --deps setup installs them.", deps.Names(need))
+				s.term.Say("! This clone has no packages of %s for workspaces. --deps setup has them.", deps.Names(need))
 				return "", nil, nil, nil
 			}
 			dir, drop, err := assemble(ctx, own)
