@@ -54,7 +54,6 @@ import (
 	"github.com/handrail-bot/handrail/agent/workspace"
 	"github.com/handrail-bot/handrail/gitops"
 	"github.com/handrail-bot/handrail/policy"
-	"github.com/handrail-bot/handrail/policy/reach"
 )
 
 // Config configures an engine. Only SetUps, Image, Created, Egress, Servers and Index
@@ -493,7 +492,7 @@ func networkOf(w policy.Workspace) string {
 	}
 	hosts := w.Reaches()
 	for _, name := range slices.Sorted(maps.Keys(w.Inside)) {
-		if reach.Lists(w.Reaches(), name) {
+		if w.Lists(name) {
 			hosts = append(hosts, name+"="+w.Inside[name])
 		}
 	}
