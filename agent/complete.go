@@ -131,7 +131,7 @@ func (k *claims) ran(c *session.CallState, files, edits bool) {
 		case !asked:
 			k.denied = cmp.Or(pathArgument(c.Arguments), c.Name)
 		case c.Approval().State != policy.Withdrawn: // for a newer request
-			k.denied = firstLine(c.Request.Display, maxDenied)
+			k.denied = firstLine(cmp.Or(strings.Join(c.Request.Paths, ", "), c.Request.Display), maxDenied)
 		}
 	case edits, asked, len(c.Result.Changes) > 0: // whether or not it was made
 		k.tried = cmp.Or(pathArgument(c.Arguments), c.Name)

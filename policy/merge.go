@@ -248,6 +248,9 @@ func mergeApprovals(server, repo Approvals) Approvals {
 	return out
 }
 
+// Lists reports whether network: allowlist can reach a host, at any port.
+func (w Workspace) Lists(host string) bool { return reach.Lists(w.Reaches(), host) }
+
 // Reaches returns the hosts that network: allowlist can reach, including presets.
 func (w Workspace) Reaches() []string {
 	out := slices.Clone(w.Hosts)

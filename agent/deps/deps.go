@@ -139,7 +139,9 @@ var managers = [...]Manager{
 		installs: []string{"install", "download", "wheel"}, offline: []string{"--no-index", "--dry-run", "--no-build-isolation", "--no-deps"},
 		missing:  pythonMissing,
 		commands: pipInstall,
-		files:    []string{"pyproject.toml", "setup.py", "setup.cfg", "requirements.txt", "requirements-dev.txt", "requirements-test.txt"},
+		files: append([]string{
+			"pyproject.toml", "setup.py", "setup.cfg", "requirements.txt", "requirements-dev.txt", "requirements-test.txt",
+		}, forTests[:]...),
 	},
 	{
 		Name: "go", uses: locked("go.mod", matches(`(?m)^require\b`)),
@@ -271,6 +273,7 @@ func locked(manifest string, lists func(text string) bool, locks ...string) func
 
 func pythonUses(r repository) bool {
 	return lists(r.read("requirements.txt")) || lists(r.read("requirements-dev.txt")) ||
+		slices.ContainsFunc(forTests[:], func(name string) bool { return lists(r.read(name)) }) ||
 		pythonLists(r.read("pyproject.toml")) || pythonLists(r.read("setup.cfg")) || pythonLists(r.read("setup.py"))
 }
 
@@ -376,6 +379,11 @@ var (
 	key    = pattern.Lazy(`(?m)^\s*["']?(tests?|testing|dev)["']?\s*=`)
 )
 
+// forTests are lists of packages in a directory of their own, of which the first counts.
+var forTests = [...]string{
+	"requirements/tests.txt", "requirements/test.txt", "requirements/testing.txt", "requirements/dev.txt",
+}
+
 // pipInstall installs requirements files, and else the project with its extras for tests.
 func pipInstall(r repository) []string {
 	out := []string{"python3 -m venv .venv"}
@@ -399,6 +407,9 @@ func pipInstall(r repository) []string {
 		if r.has(name) {
 			add("-r " + name)
 		}
+	}
+	if i := slices.IndexFunc(forTests[:], func(name string) bool { return lists(r.read(name)) }); i >= 0 {
+		add("-r " + forTests[i])
 	}
 	if said := r.read("pyproject.toml") + r.read("setup.cfg") + r.read("tox.ini"); strings.Contains(said, "pytest") || r.has("pytest.ini") || r.has("conftest.py") {
 		add("pytest")

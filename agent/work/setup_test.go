@@ -38,7 +38,7 @@ func (copies) Open(ctx context.Context, spec workspace.Spec) (*workspace.Workspa
 	}
 	near, far := net.Pipe()
 	served := make(chan error, 1)
-	env := workspace.Environ(map[string]string{"HOME": filepath.Join(l.Cache, "home"), "PATH": os.Getenv("PATH")}, nil)
+	env := workspace.Spec{}.Environ(map[string]string{"HOME": filepath.Join(l.Cache, "home"), "PATH": os.Getenv("PATH")})
 	cfg := host.Config{Root: l.Tree, Base: l.Base, Env: env, Limits: spec.Limits.WithDefaults(), Way: noWay}
 	if spec.Layer != "" {
 		cfg.Layer = filepath.Join(spec.Layer, workspace.LayerTree)

@@ -80,7 +80,7 @@ func TestReaches(t *testing.T) {
 	e := New(Config{Log: slog.New(slog.DiscardHandler), Egress: func(w policy.Workspace, key string, _ *slog.Logger) (workspace.Egress, error) {
 		return wayOut{w, key}, nil
 	}})
-	list := policy.Workspace{Network: "allowlist", Hosts: []string{"a.example"}, Presets: []string{"go"}, Inside: map[string]string{"a.example": "10.0.0.1"}}
+	list := policy.Workspace{Network: "allowlist", Hosts: []string{"a.example"}, Presets: []string{"go"}, Inside: map[string]string{"A.example": "10.0.0.1", "unlisted.example": "10.0.0.2"}}
 	for _, tt := range []struct {
 		w     policy.Workspace
 		open  bool
@@ -89,7 +89,7 @@ func TestReaches(t *testing.T) {
 		{policy.Workspace{Network: "none"}, false, "none"},
 		{policy.Workspace{}, false, ""},
 		{policy.Workspace{Network: "open"}, true, "open"},
-		{list, false, "allowlist: a.example proxy.golang.org sum.golang.org a.example=10.0.0.1"},
+		{list, false, "allowlist: a.example proxy.golang.org sum.golang.org A.example=10.0.0.1"},
 	} {
 		var spec workspace.Spec
 		if err := e.setNetwork(&spec, tt.w, "workspace.hosts"); err != nil {

@@ -492,7 +492,9 @@ func networkOf(w policy.Workspace) string {
 	}
 	hosts := w.Reaches()
 	for _, name := range slices.Sorted(maps.Keys(w.Inside)) {
-		hosts = append(hosts, name+"="+w.Inside[name])
+		if w.Lists(name) {
+			hosts = append(hosts, name+"="+w.Inside[name])
+		}
 	}
 	return w.Network + ": " + strings.Join(hosts, " ") //control:egress-bound
 }

@@ -164,15 +164,18 @@ func (l Limits) Scratch() (tmp, shm, varTmp int64) {
 const ScratchFiles = 100_000
 
 // Environ returns the complete environment inside: common defaults, overridden by base,
-// then by extra.
-func Environ(base map[string]string, extra map[string]string) []string {
+// then by Env.
+func (s Spec) Environ(base map[string]string) []string {
 	env := map[string]string{
 		"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
 		"LANG": "C.UTF-8", "TERM": "dumb", "PAGER": "cat", "GIT_PAGER": "cat",
 		"GIT_TERMINAL_PROMPT": "0", "DEBIAN_FRONTEND": "noninteractive", "CI": "true",
 	}
+	if !s.Network { // without a lock file cargo takes the packages that are there; a way out revokes it
+		env["CARGO_NET_OFFLINE"] = "true"
+	}
 	maps.Copy(env, base)
-	maps.Copy(env, extra)
+	maps.Copy(env, s.Env)
 	if home := env["HOME"]; home != "" { // last, so that it hides no program of the machine
 		env["PATH"] += ":" + home + "/.local/bin"
 	}

@@ -1,7 +1,11 @@
 package local
 
 import (
+	"bytes"
 	"context"
+	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -58,10 +62,15 @@ func (s *Session) Packages(
 	case depsClone:
 		set.Own = func(ctx context.Context, _ []*deps.Manager) (string, func(), []string, error) {
 			if len(own) == 0 {
-				s.term.Say("! This clone has no packages of %s.", deps.Names(need))
+				s.term.Say("! This clone has no packages of %s for workspaces. --deps setup has them.", deps.Names(need))
 				return "", nil, nil, nil
 			}
 			dir, drop, err := assemble(ctx, own)
+			if err == nil {
+				if err = relocate(filepath.Join(dir, workspace.LayerTree, ".venv"), s.Task.Clone.Path); err != nil {
+					drop()
+				}
+			}
 			return dir, drop, namesOf(own), err
 		}
 	default:
@@ -88,8 +97,9 @@ func (s *Session) askPackages(
 	if err != nil || known {
 		return before.Reason, err
 	}
-	s.term.Say("This repository needs packages of %s, and workspaces have no network. The clone has %s.", deps.Names(need), strings.Join(namesOf(own), ", "))
-	line, err := s.term.Pick(ctx, "Give sessions in this clone those, read-only? [Y/n, or s to install them for sessions alone] ", "y", "n", "s")
+	s.term.Say("This repository needs packages of %s, and workspaces have no network.", deps.Names(need))
+	s.term.Say("This clone has %s.", strings.Join(namesOf(own), ", "))
+	line, err := s.term.Pick(ctx, "Show them to its sessions, read-only? [Y/n, s: install them apart] ", "y", "n", "s")
 	if err != nil || line == "" {
 		return depsNone, err
 	}
@@ -99,19 +109,21 @@ func (s *Session) askPackages(
 }
 
 // packagesOf returns the directories with packages that a clone and the user's home
-// directory have, as parts of a layer.
+// directory have, as parts of a layer. The cache of a manager that installs into the clone
+// is of use only beside its packages.
 func packagesOf(clone, engine string, need []*deps.Manager) (out []layer.Part) {
 	add := func(from, to string) {
-		if info, err := os.Stat(from); err == nil && info.IsDir() && !slices.Contains(out, layer.Part{From: from, To: to}) {
+		if isDir(from) && !slices.Contains(out, layer.Part{From: from, To: to}) {
 			out = append(out, layer.Part{From: from, To: to})
 		}
 	}
 	home, _ := os.UserHomeDir() // without one, there are no caches
 	for _, m := range need {
-		switch {
-		case m.Place == ".venv" && !fits(filepath.Join(clone, m.Place), engine):
-		case m.Place != "":
-			add(filepath.Join(clone, m.Place), filepath.Join(workspace.LayerTree, m.Place))
+		if dir := filepath.Join(clone, m.Place); m.Place != "" {
+			if !isDir(dir) || m.Place == ".venv" && !fits(dir, engine) {
+				continue
+			}
+			add(dir, filepath.Join(workspace.LayerTree, m.Place))
 		}
 		for from, to := range m.Caches {
 			if home != "" {
@@ -134,6 +146,41 @@ func placeOf(home, name string) string {
 		}
 	}
 	return filepath.Join(home, name)
+}
+
+// maxScript is the maximum size of a script in a virtual environment.
+const maxScript = 64 << 10
+
+// relocate replaces the scripts of a virtual environment that name the clone, and the links to
+// packages in it, with ones that name the workspace. The files of the clone stay.
+func relocate(dir, clone string) error {
+	for _, pattern := range []string{
+		"bin/*", "lib/*/site-packages/*.pth", "lib/*/site-packages/*.egg-link", "lib/*/site-packages/__editable__*.py",
+	} {
+		names, err := fs.Glob(os.DirFS(dir), pattern)
+		if err != nil {
+			return err
+		}
+		for _, name := range names {
+			name = filepath.Join(dir, name)
+			info, err := os.Lstat(name)
+			if err != nil {
+				return err
+			}
+			if !info.Mode().IsRegular() || info.Size() > maxScript {
+				continue
+			}
+			data, err := os.ReadFile(name)
+			if err == nil && bytes.Contains(data, []byte(clone)) {
+				data = bytes.ReplaceAll(data, []byte(clone), []byte("/workspace"))
+				err = errors.Join(os.Remove(name), os.WriteFile(name, data, info.Mode().Perm()))
+			}
+			if err != nil {
+				return fmt.Errorf("relocate script of virtual environment: %w", err)
+			}
+		}
+	}
+	return nil
 }
 
 // fits reports whether a virtual environment works in a workspace: its Python is one that

@@ -40,10 +40,8 @@ func (s *Session) base(ctx context.Context, w Wish, tree worktree.Tree, head str
 		}
 	}
 	if !w.Include {
-		s.term.Say(
-			"Left out: %s. The work begins at the last commit; --include-changes begins with the files as they are.",
-			what,
-		)
+		s.term.Say("Left out: %s.", what)
+		s.term.Say("The work begins at the last commit; --include-changes takes them in.")
 		return head, nil
 	}
 	by := s.by

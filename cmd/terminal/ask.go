@@ -214,10 +214,14 @@ func (t *Terminal) decide(ctx context.Context, a session.Asked) (string, error) 
 	}
 	for {
 		line, err := t.read(ctx, question)
-		if err != nil || !strings.EqualFold(line, "d") {
+		switch {
+		case err == nil && line == "" && t.screen.hasBegun(): // Enter was meant for another line
+			t.Say("  The line that you began is kept. Answer this first.")
+		case err != nil || !strings.EqualFold(line, "d"):
 			return line, err
+		default:
+			t.Say("  sha256 %s", a.Digest)
 		}
-		t.Say("  sha256 %s", a.Digest)
 	}
 }
 

@@ -39,6 +39,9 @@ func (t *Terminal) LeftOut(list []session.LeftOut) {
 // Outcome prints the outcome of a run, and the commands for its result.
 func (t *Terminal) Outcome(task session.Task, out session.Outcome) {
 	t.screen.end()
+	if t.brief {
+		out.Summary = strings.ReplaceAll(out.Summary, Command("undo", task.Session, "--redo"), "/redo")
+	}
 	l := t.screen.look
 	c := map[session.Status]tone{
 		session.StatusDone:     green,

@@ -129,16 +129,22 @@ func expandTabs(s string) string {
 
 // item shows a text of one line after a trusted prefix. If it is too long, the rest has a
 // bar.
-func (l Look) item(before, s string) string {
+func (l Look) item(before, s string) string { return l.itemIn(plain, before, s) }
+
+// warning shows a text of one line as an item in yellow.
+func (l Look) warning(s string) string { return l.itemIn(yellow, "! ", s) }
+
+func (l Look) itemIn(c tone, before, s string) string {
 	s = untrusted.EscapeLine(s)
 	if l.Width == 0 {
-		return before + s
+		return l.in(c, before+s)
 	}
 	first, rest, more := strings.Cut(ansi.Wrap(s, max(l.Width-1-ansi.StringWidth(before), 16), ""), "\n")
+	first = l.in(c, before+first)
 	if !more {
-		return before + first
+		return first
 	}
-	return before + first + "\n" + l.withBars(strings.ReplaceAll(rest, "\n", " "))
+	return first + "\n" + strings.Join(l.escaped(strings.ReplaceAll(rest, "\n", " "), l.words, c), "\n")
 }
 
 // barLines returns the lines of a text, each with a bar, and its tabs as spaces.
@@ -165,6 +171,9 @@ func (l Look) escaped(s string, wrap func(s string, width int) string, c tone) [
 func (l Look) Patch(text string) string {
 	var b strings.Builder
 	for line := range strings.Lines(text) {
+		if l.Width > 0 && strings.HasPrefix(line, "index ") {
+			continue
+		}
 		end := line[len(strings.TrimSuffix(line, "\n")):]
 		parts := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
 		for i, p := range parts {

@@ -79,6 +79,13 @@ func (s *screen) listening(yes bool) {
 	s.listens, s.typed = yes, ""
 }
 
+// hasBegun reports whether the beginning of a line was typed.
+func (s *screen) hasBegun() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.typed != ""
+}
+
 // print prints permanent lines.
 func (s *screen) print(lines ...string) {
 	s.mu.Lock()

@@ -307,9 +307,9 @@ func (t *Terminal) note(n *session.Note) (out []string) {
 			out = append(out, l.line(l.in(dim, "  with its files: "+untrusted.EscapeLine(label))))
 		}
 	case session.NoteTodo, session.NoteRefused, session.NoteTests, session.NoteProblems: // the "you" in it is the model
-		out = append(out, l.line(l.in(yellow, "! sent back to the model: "+untrusted.EscapeLine(firstLineOf(n.Text)))))
+		out = append(out, l.warning("sent back to the model: "+firstLineOf(n.Text)))
 	default:
-		out = append(out, l.line(l.in(yellow, "! "+untrusted.EscapeLine(firstLineOf(n.Text)))))
+		out = append(out, l.warning(firstLineOf(n.Text)))
 	}
 	return out
 }
@@ -329,7 +329,7 @@ func (t *Terminal) push(p *session.Push) []string {
 		text += ": " + why
 	}
 	l := t.screen.look
-	return []string{l.line(l.in(yellow, "! "+untrusted.EscapeLine(text)))}
+	return []string{l.warning(text)}
 }
 
 // image returns the environment of commands, and notes about refused parts of it.
@@ -341,7 +341,7 @@ func (t *Terminal) image(i *session.Image) []string {
 	}
 	out := []string{l.line(l.in(dim, "  "+in+": "+untrusted.EscapeLine(i.Why)))}
 	for _, note := range i.Notes {
-		out = append(out, l.in(yellow, "! "+untrusted.EscapeLine(note)))
+		out = append(out, l.warning(note))
 	}
 	return out
 }

@@ -42,6 +42,17 @@ func TestTerminalAsks(t *testing.T) {
 	}
 }
 
+// Enter for a line that was begun before the request is no denial.
+func TestBegunLineAnswersNothing(t *testing.T) {
+	var out strings.Builder
+	term := New(Config{Out: &out, In: Lines(strings.NewReader("\ny\n"), &out)})
+	term.screen.typed = "and keep no"
+	got, err := term.ask(t.Context(), session.Asked{ID: "a1", Tool: "run_terminal_command", Display: "rm -rf x"})
+	if err != nil || got.Verdict != policy.Approved || !strings.Contains(out.String(), "is kept. Answer this first.") {
+		t.Errorf("%+v, %v:\n%s", got, err, out.String())
+	}
+}
+
 // No line of a request is broken by a terminal of 80 columns, the question included.
 func TestRequestsFitTheTerminal(t *testing.T) {
 	var out strings.Builder

@@ -120,6 +120,16 @@ func Allowed(list []string, host string, port int) bool {
 	})
 }
 
+// Lists reports whether a list allows a host at any port.
+func Lists(list []string, host string) bool {
+	name, ok := Name(host)
+	return ok && slices.ContainsFunc(list, func(s string) bool {
+		e, err := parse(s)
+		e.port = 0
+		return err == nil && e.covers(entry{name: name, port: portHTTPS})
+	})
+}
+
 // Covered reports whether a list allows everything that the entry s allows.
 func Covered(list []string, s string) bool {
 	narrow, err := parse(s)

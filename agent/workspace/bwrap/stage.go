@@ -292,7 +292,7 @@ func (s stage) sandbox(at string) []string {
 		host = append(host, "--upper", "/handrail/upper")
 	}
 	a = append(a, "--remount-ro", "/", "--chdir", "/workspace")
-	for _, kv := range workspace.Environ(s.environment(), s.spec.Env) {
+	for _, kv := range s.spec.Environ(s.environment()) {
 		name, value, _ := strings.Cut(kv, "=")
 		a = append(a, "--setenv", name, value)
 	}

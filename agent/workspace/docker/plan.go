@@ -53,7 +53,7 @@ func (p plan) config() *container.Config {
 	return &container.Config{
 		Image: p.spec.Image, User: fmt.Sprintf("%d:%d", uid, gid), Hostname: "workspace",
 		Entrypoint: append(host, "/workspace"), Cmd: []string{}, WorkingDir: "/workspace",
-		Env:    workspace.Environ(env, p.spec.Env),
+		Env:    p.spec.Environ(env),
 		Labels: map[string]string{labelSession: p.spec.Session},
 		// StdinOnce ends the input if this process dies.
 		OpenStdin: true, StdinOnce: true, AttachStdin: true, AttachStdout: true, AttachStderr: true,

@@ -221,7 +221,7 @@ func missingImage(image string) error {
 	do := fmt.Sprintf("run \"docker pull %s\", or build it", image)
 	if image == workspace.DefaultImage {
 		do = fmt.Sprintf(
-			"it is not published: make it once, from an image with your toolchain, bash and git: run \"echo FROM golang:1.26 | docker build -t %s -\", or name another image with \"policy: {workspace: {image: …}}\" or --image",
+			"make it once from one with your toolchain, by \"echo FROM golang:1.26 | docker build -t %s -\", or name another with \"policy: {workspace: {image: …}}\" or --image",
 			image,
 		)
 	}

@@ -71,7 +71,8 @@ func (*Forward) Environ() []string {
 		java += " -D" + scheme + ".proxyHost=" + host + " -D" + scheme + ".proxyPort=" + port
 	}
 	return append(
-		out, "NO_PROXY=localhost,127.0.0.1,::1", "no_proxy=localhost,127.0.0.1,::1", "NODE_USE_ENV_PROXY=1", java,
+		out, "NO_PROXY=localhost,127.0.0.1,::1", "no_proxy=localhost,127.0.0.1,::1", "NODE_USE_ENV_PROXY=1",
+		"CARGO_NET_OFFLINE=false", java,
 	)
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"net"
+	"slices"
 	"strings"
 	"testing"
 
@@ -15,6 +16,20 @@ import (
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// TestCargoIsOffline: cargo asks no index in a workspace without a network, and does once there is a way out.
+func TestCargoIsOffline(t *testing.T) {
+	offline := "CARGO_NET_OFFLINE=true"
+	if got := (workspace.Spec{}).Environ(nil); !slices.Contains(got, offline) {
+		t.Errorf("without a network: %q", got)
+	}
+	if got := (workspace.Spec{Network: true}).Environ(nil); slices.Contains(got, offline) {
+		t.Errorf("with a network: %q", got)
+	}
+	if got := (&forward.Forward{}).Environ(); !slices.Contains(got, "CARGO_NET_OFFLINE=false") {
+		t.Errorf("with a way out: %q", got)
+	}
+}
 
 // Where there is another network, a proxy would be no wall.
 func TestListen(t *testing.T) {

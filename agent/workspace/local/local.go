@@ -115,8 +115,9 @@ func (e *Engine) prepare(ctx context.Context, spec workspace.Spec) (host.Config,
 		setIfDir(own, "RUSTUP_HOME", filepath.Join(old, ".rustup"))
 	}
 	own["HOME"], own["TMPDIR"] = home, filepath.Join(spec.State, "tmp")
+	spec.Network = true // there is no wall
 	return host.Config{
-		Root: tree, Name: spec.Name, Base: spec.Source, Git: spec.Git, LSP: spec.LSP, Writes: spec.Writable(), Dirs: []string{spec.State, "/dev/shm"}, Env: workspace.Environ(own, spec.Env),
+		Root: tree, Name: spec.Name, Base: spec.Source, Git: spec.Git, LSP: spec.LSP, Writes: spec.Writable(), Dirs: []string{spec.State, "/dev/shm"}, Env: spec.Environ(own),
 		Limits: spec.Limits.WithDefaults(), Log: e.cfg.Log,
 	}, nil
 }
