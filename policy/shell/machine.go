@@ -265,14 +265,12 @@ var (
 	sqlWrites  = lazily(
 		`(?i)(?:\.(?:once|output|backup|save|log)(?:\s+main)?|\\[ogw]|\bcopy\b[^;]*?\bto|\b(?:out|dump)file)\s+['"]?([~./][^\s'";|]*)`,
 	)
-	sqlShows   = lazily(`(?i)\bshow\s+create\b`)
-	sqlUpdates = lazily(`(?i)\bupdate\s+[\w."]+\s+set\b`)
 )
 
 // database rates the statements passed to database clients.
 func database(c *command) string {
 	databaseTask(c)
-	text := sqlShows().ReplaceAllString(strings.Join(c.words(), " "), "show ") + "\n" + c.givenText()
+	text := strings.Join(c.words(), " ") + "\n" + c.givenText()
 	for _, o := range []string{"f", "file", "init"} {
 		if file, ok := c.option(o); ok || len(o) > 1 {
 			file = cmp.Or(file, c.at(c.index("-"+o)+1))
@@ -303,14 +301,7 @@ func database(c *command) string {
 	case sqlChanges().MatchString(text),
 		c.is("pg_restore") && !c.has("l", "list"),
 		c.is("redis-cli", "valkey-cli", "keydb-cli") && c.exactly("del", "DEL", "unlink", "UNLINK"):
-		c.found.changes = true
-		switch {
-		case fileDatabase(c): // a change like that of any file
-		case !isKnown(text) && c.exactly("del", "DEL", "unlink", "UNLINK"):
-			c.hit("database-destroy")
-		case sqlUpdates().MatchString(text) && !strings.Contains(strings.ToLower(text), "where"):
-			c.hit("database-destroy")
-		default:
+		if c.found.changes = true; !fileDatabase(c) { // a file changes like any other
 			c.hit("database-write")
 		}
 	}
