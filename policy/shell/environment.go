@@ -18,11 +18,14 @@ var variableKinds = []variableKind{
 	{"search", "library-path", func(_ *walk, name, value string) bool {
 		return value == "" || !startsWith(name, "LD", "DYLD")
 	}},
-	{"start", "start-option", func(_ *walk, name, value string) bool { return name == "ENV" && !strings.ContainsAny(value, "/.") }},
+	{"start", "start-option", func(_ *walk, name, value string) bool {
+		return name == "ENV" && !strings.ContainsAny(value, "/.")
+	}},
 	{"script", "start-option", func(*walk, string, string) bool { return false }},
 	{"tool", "tool-variable", func(_ *walk, name, value string) bool { return safeTool(name, value) }},
 	{"options", "start-option", func(_ *walk, _, value string) bool {
-		return (value == "" || strip(value) != "") && (!runningOptions().MatchString(strip(value)) || strings.Contains(value, "no:"))
+		return (value == "" || strip(value) != "") &&
+			(!runningOptions().MatchString(strip(value)) || strings.Contains(value, "no:"))
 	}},
 	{"file", "start-option", func(_ *walk, _, value string) bool { return !ownPlace(value) }},
 	{"home", "library-path", func(w *walk, _, value string) bool {
@@ -67,7 +70,8 @@ func rateVariable(w *walk, name, value string) {
 		f.hit("container-control", pair)
 	case startsWith(name, "GIT_AUTHOR_", "GIT_COMMITTER_") && strings.Contains(value, secret):
 		f.hit("secret-sent", name) // commits are published
-	case (strings.HasPrefix(name, "GIT_TRACE") || inList("variables-written", name)) && strings.Contains(value, "/") && isKnown(value):
+	case (strings.HasPrefix(name, "GIT_TRACE") || inList("variables-written", name)) &&
+		strings.Contains(value, "/") && isKnown(value):
 		w.write(value)
 	}
 	if strings.HasPrefix(value, "() {") {

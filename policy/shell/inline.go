@@ -43,7 +43,7 @@ func scanCode(c *command, text string) string {
 	x := &foreign{command: c, program: code.Read(lang, text), secrets: strings.Contains(text, secret)}
 	if lang == "other" { //control:foreign-code
 		c.found.hit("foreign-code", c.name+" "+text)
-		c.mayRun(append(slices.Clip(x.program.Strings), text))
+		c.mayRun([]string{text})
 	}
 	if lang == "other" || len(x.program.Unknown) > 0 || x.program.Opaque {
 		c.found.unlisted(strings.TrimSpace(c.name + " " + strings.Join(x.program.Unknown, " ")))
@@ -128,7 +128,7 @@ func (x *foreign) run(words list, plain bool) {
 	}
 	x.opaque = x.opaque || !plain || inList("shells", words[0].s) // a shell runs its input
 	line := strings.Join(words.words(), " ")
-	if x.program.Endless && (strings.HasSuffix(line, "&") || strings.Contains(x.line(), "pawn") || strings.Contains(x.line(), "Popen")) {
+	if x.program.Endless && (strings.HasSuffix(line, "&") || x.says("pawn", "Popen")) {
 		x.found.hit("fork-bomb", x.name)
 	}
 	if len(words) > 1 && !strings.Contains(words[0].s, " ") {

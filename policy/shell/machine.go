@@ -33,8 +33,8 @@ func kill(c *command) string {
 	jobs, line := true, strings.ToUpper(strings.Join(c.words(), " "))+" "
 	for i, a := range c.list {
 		target := i > 0 || a.s == "" || a.s[0] != '-' || a.s == "-1"
-		if target && (oneOf(a.s, "-1", "1") || a.s == "0" && strings.Contains(line, "KILL") || strings.Contains(a.s, everyProcess) ||
-			strings.HasPrefix(a.s, "[0-9]")) {
+		if target && (oneOf(a.s, "-1", "1") || a.s == "0" && strings.Contains(line, "KILL") ||
+			strings.Contains(a.s, everyProcess) || strings.HasPrefix(a.s, "[0-9]")) {
 			c.hit("machine-stop")
 		}
 		jobs = jobs && (!target || strings.HasPrefix(a.s, "%")) // jobs of this shell only

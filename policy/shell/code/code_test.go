@@ -36,11 +36,12 @@ func TestRead(t *testing.T) {
 		{"python", `print("os.system('x')") # os.system("y")`, ``},
 		{"python", `import os; os.system("rm -rf " + "/")`, `1:os.system(rm -rf /)`},
 		{"python", `import subprocess as s; s.run(["rm", "-rf", x])`, `1:s.run(rm,-rf,?)`},
-		{"python", `from shutil import rmtree as r; d = "/"; r(d)`, `5:r(/)`},
+		{"python", `from shutil import rmtree as r; d = "/"; r(d)`, `5:r(?)`},
 		{"python", `open("a.txt", "w").write("x"); open("b").read()`, `7:open(a.txt)`},
 		{"python", `__import__("os").system("id")`, `1:system(id)`},
 		{"python", `from pathlib import Path; Path("/etc").rmdir()`, `4:rmdir(/etc)`},
 		{"python", `frob.nicate(1)`, `?frob.nicate`},
+		{"python", `yield from os.system("id")`, `1:os.system(id)`},
 		{"python", `eval("print(1)")`, `2:eval(print(1))`},
 		{"python", `print("a`, `opaque`},
 		{"javascript", "require('child_process').execSync(`rm -rf ${x}`)", `1:execSync(rm -rf ?)`},
@@ -56,7 +57,6 @@ func TestRead(t *testing.T) {
 		{"lua", `os.execute "id"`, `1:os.execute(id)`},
 		{"awk", `{ print $1 | "sort" } END { print > "out.txt" }`, `1:pipe(sort) 7:print(out.txt)`},
 		{"awk", `$1 > 5 { s += $1 } END { print s }`, ``},
-		{"other", `do shell script "id"`, `1:shell(?,id)`},
 	} {
 		if diff := cmp.Diff(c.want, shown(Read(c.language, c.text))); diff != "" {
 			t.Errorf("%s: %s:\n%s", c.language, c.text, diff)

@@ -34,10 +34,12 @@ type Program struct {
 	Hidden  bool
 }
 
-// The limits of one text: evaluated texts in evaluated texts, and items of a list.
+// The limits of one text: evaluated texts in evaluated texts, items of a list, and tokens of
+// a statement.
 const (
-	maxDepth = 20
-	maxItems = 256
+	maxDepth     = 20
+	maxItems     = 256
+	maxStatement = 4096
 )
 
 // reader makes one pass over the tokens of a text.
@@ -47,7 +49,6 @@ type reader struct {
 	toks  []token
 	close []int // index of the bracket that closes the one at an index
 	depth int
-	vars  map[string]string // variables with a literal as their only value
 	own   map[string]bool   // functions of the program
 	alias map[string]string // names given by an import
 	p     *Program
@@ -58,7 +59,6 @@ func Read(language, text string) *Program {
 	r := reader{
 		grammar: grammars[language],
 		calls:   table().byLanguage[language],
-		vars:    map[string]string{},
 		own:     map[string]bool{},
 		alias:   map[string]string{},
 		p:       &Program{},
@@ -80,13 +80,15 @@ func (r reader) text(s string) {
 	for at := range r.toks {
 		r.declare(at)
 	}
-	for at := 0; at < len(r.toks); at++ {
+	defer func() { r.p.Opaque = r.p.Opaque || len(r.p.Calls) >= maxItems }()
+	for at := 0; at < len(r.toks) && len(r.p.Calls) < maxItems; at++ {
 		switch t := r.toks[at]; {
 		case t.kind == literal && t.s != "" && len(r.p.Strings) < maxItems:
 			if r.p.Strings = append(r.p.Strings, t.s); r.members == "" && strings.HasPrefix(t.s, "/inet") {
 				r.record(Call{Kind: Connect, Name: "inet"})
 			}
-		case slices.Contains([]string{"import", "from", "use"}, t.s) && t.kind == name && !r.is(at+1, "("):
+		case t.kind == name && slices.Contains([]string{"import", "from", "use"}, t.s) && !r.is(at+1, "(") &&
+			(r.token(at-1).kind == newline || r.is(at-1, ";", "{")):
 			at = r.statement(at)
 		case t.kind == name:
 			at = r.use(at) - 1
@@ -124,7 +126,7 @@ var (
 		except elsif unless until foreach with assert when case async range super self this import from use await my new`)
 )
 
-// declare records the function, the variable or the endless loop that begins at an index.
+// declare records the function, the import or the endless loop that begins at an index.
 func (r *reader) declare(at int) {
 	t, next, behind := r.token(at), r.token(at+1), r.token(at+2)
 	endless := func(t token) bool {
@@ -139,11 +141,6 @@ func (r *reader) declare(at int) {
 	case next.s == "=" && (slices.Contains(defining, behind.s) || r.token(at+3).s == "=>" ||
 		behind.s == "(" && r.token(r.close[at+2]+1).s == "=>"):
 		r.own[t.s] = true
-	case next.s == "=" && behind.kind == literal:
-		if old, ok := r.vars[t.s]; ok && old != behind.s || r.token(at+3).kind != newline && !r.is(at+3, ";", ",", ")", "}") {
-			behind.s = Gap
-		}
-		r.vars[t.s] = behind.s
 	case slices.Contains(loops, t.s) && (endless(next) || next.s == "(" && (endless(behind) || behind.s == ";")),
 		t.s == "loop" && slices.Contains([]string{"{", "do"}, next.s),
 		t.s == "iter" && behind.s == "int",
@@ -172,7 +169,8 @@ func (r *reader) member(at int) bool {
 
 // statement returns the end of the statement at an index.
 func (r *reader) statement(at int, ends ...string) int {
-	for ; at < len(r.toks); at++ {
+	to := min(len(r.toks), at+maxStatement)
+	for ; at < to; at++ {
 		switch t := r.toks[at]; {
 		case t.kind == newline, r.is(at, ";", ")", "]", "}"), slices.Contains(ends, t.s) && t.kind != literal:
 			return at
@@ -180,12 +178,12 @@ func (r *reader) statement(at int, ends ...string) int {
 			at = r.close[at]
 		}
 	}
-	return len(r.toks)
+	return to
 }
 
 // before returns the begin of the statement that an index is in.
 func (r *reader) before(at int) int {
-	for ; at > 0 && r.toks[at-1].kind != newline && !r.is(at-1, ";", "="); at-- {
+	for last := at - maxItems; at > max(last, 0) && r.toks[at-1].kind != newline && !r.is(at-1, ";", "="); at-- {
 	}
 	return at
 }
@@ -206,9 +204,10 @@ func (r *reader) args(at, to int) (out []string) {
 		switch t := r.toks[at]; {
 		case t.kind == literal, t.kind == number:
 			add(t.s)
-		case t.s == glue || slices.Contains(strings.Fields(r.join), t.s) || r.join == "" && t.kind == name && at > 0 && r.token(at-1).kind != sign:
+		case t.s == glue, slices.Contains(strings.Fields(r.join), t.s),
+			r.join == "" && t.kind == name && at > 0 && r.token(at-1).kind != sign:
 			if joins = true; t.kind == name {
-				add(r.value(t.s))
+				add(Gap)
 			}
 		case t.kind == name && r.is(at+1, "=") && strings.IndexByte(r.sigils+" ", t.s[0]) < 0:
 			return out
@@ -224,21 +223,13 @@ func (r *reader) args(at, to int) (out []string) {
 				add(".")
 			case same:
 			default:
-				add(r.value(n))
+				add(Gap)
 			}
 		case r.is(at, "{"):
 			at = r.close[at]
 		}
 	}
 	return out
-}
-
-// value returns the literal that a variable holds, or a Gap.
-func (r *reader) value(n string) string {
-	if v, ok := r.vars[n]; ok {
-		return v
-	}
-	return Gap
 }
 
 // redirected records the target of a redirection in awk, or the source of a getline.

@@ -31,7 +31,7 @@ const (
 	Chdir
 	decodes // decodes data into text
 	module  // returns a library
-	named   // calls or returns the function that an argument names
+	named   // calls or returns a function by its name
 	same    // returns its arguments
 	home    // returns the home directory
 	here    // returns the working directory

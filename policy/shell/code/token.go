@@ -55,13 +55,21 @@ type grammar struct {
 var grammars = map[string]grammar{
 	"python":     {comments: "#", fill: "{", join: "+", members: "."},
 	"javascript": {comments: "// #!", ticks: 't', fill: "${", join: "+", members: ". ?.", regex: true},
-	"perl":       {comments: "#", raw: "'", ticks: 'r', fill: "$", join: ".", members: "-> ::", sigils: "$@%", bare: true, regex: true},
-	"ruby":       {comments: "#", raw: "'", ticks: 'r', fill: "#{", join: "+ <<", members: ". ::", sigils: "$@", bare: true, regex: true},
-	"php":        {comments: "// #", raw: "'", ticks: 'r', fill: "$", join: ".", members: "-> ::", sigils: "$", bare: true, folds: true},
-	"lua":        {comments: "--", join: "..", members: ". :", bare: true},
-	"awk":        {comments: "#", sigils: "$", bare: true, regex: true},
-	"go":         {comments: "//", ticks: 't', join: "+", members: "."},
-	"other":      {comments: "// --", join: "+ ^ ++ ~ &", members: ". :: ->", bare: true},
+	"perl": {
+		comments: "#", raw: "'", ticks: 'r', fill: "$",
+		join: ".", members: "-> ::", sigils: "$@%", bare: true, regex: true,
+	},
+	"ruby": {
+		comments: "#", raw: "'", ticks: 'r', fill: "#{",
+		join: "+ <<", members: ". ::", sigils: "$@", bare: true, regex: true,
+	},
+	"php": {
+		comments: "// #", raw: "'", ticks: 'r', fill: "$",
+		join: ".", members: "-> ::", sigils: "$", bare: true, folds: true,
+	},
+	"lua": {comments: "--", join: "..", members: ". :", bare: true},
+	"awk": {comments: "#", sigils: "$", bare: true, regex: true},
+	"go":  {comments: "//", ticks: 't', join: "+", members: "."},
 }
 
 // The limits of one text: its tokens, and the nesting of interpolated code.
@@ -126,7 +134,8 @@ func (s *scanner) next() {
 	case s.regex && c == '/' && s.expectsValue():
 		s.enclosed()
 		s.add(number, "0")
-	case letter(c) || strings.IndexByte(s.sigils, c) >= 0 && (letter(s.peek(1)) || strings.IndexByte("{$0123456789", s.peek(1)) >= 0):
+	case letter(c),
+		strings.IndexByte(s.sigils, c) >= 0 && (letter(s.peek(1)) || strings.IndexByte("{$0123456789", s.peek(1)) >= 0):
 		s.word()
 	case digit(c):
 		from := s.at
