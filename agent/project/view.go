@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/agent/workspace"
 	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
@@ -35,7 +36,7 @@ func View(ctx context.Context, words string, files Files) []session.Item {
 			continue
 		}
 		named = append(named, session.Item{Kind: session.ItemFile, Name: name, Text: text})
-		source = source || !isTest(name)
+		source = source || !workspace.IsTest(name)
 	}
 	if source {
 		return named
@@ -116,7 +117,7 @@ func (r *resolver) candidates(wanted []string) []string {
 		base := strings.ToLower(name)
 		switch {
 		case vendored(name),
-			isTest(name),
+			workspace.IsTest(name),
 			isLock(name),
 			strings.HasPrefix(path.Base(name), "."),
 			strings.HasPrefix(name, "."):
@@ -150,12 +151,6 @@ func wordsOf(text string) (out []string) {
 	}
 	return out
 }
-
-var testName = pattern.Lazy(
-	`(?i)(^|/)(tests?|spec|__tests__)/|(^|/)test_[^/]*$|[._-](test|spec)s?\.[a-z]+$|(^|/)(conftest\.py|run_tests\.sh|test\.[a-z]+)$`,
-)
-
-func isTest(name string) bool { return testName().MatchString(name) }
 
 func isLock(name string) bool {
 	base := path.Base(name)

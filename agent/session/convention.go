@@ -8,6 +8,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/handrail-bot/handrail/agent/workspace"
 	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
@@ -200,7 +201,7 @@ func kindOf(files []FileChange) string {
 			k = "ci"
 		case ext == ".md" || ext == ".rst" || strings.HasPrefix(f.Path, "docs/"):
 			k = "docs"
-		case isTest(f.Path):
+		case workspace.IsTest(f.Path):
 			k = "test"
 		}
 		if kind != "" && kind != k {
@@ -212,20 +213,6 @@ func kindOf(files []FileChange) string {
 		return "chore"
 	}
 	return kind
-}
-
-// isTest reports whether a file is one of tests, by its name.
-func isTest(file string) bool {
-	name := strings.ToLower(path.Base(file))
-	if strings.HasPrefix(name, "test_") || strings.HasPrefix(file, "test/") || strings.HasPrefix(file, "tests/") || strings.Contains(file, "/tests/") {
-		return true
-	}
-	for _, part := range [...]string{"_test.", ".test.", "_spec.", ".spec.", "tests."} {
-		if strings.Contains(name, part) {
-			return true
-		}
-	}
-	return strings.Contains(path.Base(file), "Test.")
 }
 
 // scopeOf returns the directory that all files have in common, or "".

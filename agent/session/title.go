@@ -7,6 +7,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/handrail-bot/handrail/agent/workspace"
 	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
@@ -62,7 +63,7 @@ var (
 
 // claimsTests reports whether a title says that there are new tests, and no changed file is one.
 func claimsTests(title string, files []FileChange) bool {
-	return addsTests().MatchString(title) && !slices.ContainsFunc(files, func(f FileChange) bool { return isTest(f.Path) })
+	return addsTests().MatchString(title) && !slices.ContainsFunc(files, func(f FileChange) bool { return workspace.IsTest(f.Path) })
 }
 
 // isOrder reports whether the first word of a title can be a verb as in an order, by its form. rest

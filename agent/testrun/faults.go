@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/agent/workspace"
 	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
@@ -42,7 +43,7 @@ func Faults(output string) (out []session.Fault) {
 		if m := raised().FindStringSubmatch(line); !ok && m != nil {
 			f, ok = raisedAt(lines, i, m[1] == "ReferenceError" || m[1] == "NameError")
 		}
-		if !ok || IsTest(f.Path) {
+		if !ok || workspace.IsTest(f.Path) {
 			continue
 		}
 		same := func(have session.Fault) bool { return have.Path == f.Path && have.Line == f.Line }
@@ -75,7 +76,7 @@ func raisedAt(lines []string, i int, framed bool) (session.Fault, bool) {
 	if framed {
 		for at := i + 1; at < len(lines) && frame().MatchString(lines[at]); at++ {
 			for _, p := range Places(lines[at]) {
-				if !IsTest(p.Path) {
+				if !workspace.IsTest(p.Path) {
 					return faultAt(p, lines[i:i+1])
 				}
 			}

@@ -1,7 +1,6 @@
 package testrun
 
 import (
-	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -29,22 +28,6 @@ func Places(output string) (out []Place) {
 		}
 	}
 	return out
-}
-
-// IsTest reports whether a path is that of a test, by the usual names: a part of its file name or
-// one of its directories is test, tests, spec, or specs.
-func IsTest(name string) bool {
-	base := path.Base(name)
-	words := strings.FieldsFunc(strings.ToLower(base), func(c rune) bool { return strings.ContainsRune("_.-", c) })
-	if strings.HasSuffix(strings.TrimSuffix(base, path.Ext(base)), "Test") {
-		return true
-	}
-	for dir := range strings.SplitSeq(strings.ToLower(path.Dir(name)), "/") {
-		words = append(words, dir)
-	}
-	return slices.ContainsFunc(words, func(w string) bool {
-		return slices.Contains([]string{"test", "tests", "spec", "specs", "__tests__"}, w)
-	})
 }
 
 // foreignFrame matches a frame of a stack in code of the runtime or of a dependency.

@@ -20,17 +20,6 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-func TestIsTest(t *testing.T) {
-	for name, want := range map[string]bool{
-		"slug_test.go": true, "/workspace/leap.test.js": true, "test_a.py": true, "spec/a_spec.rb": true, "tests/a.py": true,
-		"src/test/java/FooTest.java": true, "FooTest.java": true, "latest.go": false, "src/contest.py": false, "a.go": false,
-	} {
-		if IsTest(name) != want {
-			t.Errorf("IsTest(%q) = %v", name, !want)
-		}
-	}
-}
-
 func TestOwn(t *testing.T) {
 	in := "not ok 2 - 1900\n  expected: false\n    TestContext.<anonymous> (/workspace/leap.test.js:12:10)\n" +
 		"    Test.runInAsyncScope (node:async_hooks:206:9)\n    Test.run (node:internal/test_runner/test:796:25)\n"

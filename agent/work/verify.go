@@ -156,7 +156,7 @@ func failingLines(ctx context.Context, ws *workspace.Workspace, output string) (
 		if i == maxFailingPlace || len(parts) == maxFailing {
 			break
 		}
-		if !testrun.IsTest(name) || path.IsAbs(name) {
+		if !workspace.IsTest(name) || path.IsAbs(name) {
 			continue
 		}
 		data, _, err := ws.ReadAll(ctx, name, maxFailingFile)
@@ -210,7 +210,7 @@ func (e *Engine) faults(
 		if !strings.Contains(name, "/") && !changed(changes, name) { // go vet names a file without its directory
 			name = onlyNamed(ctx, ws, name)
 		}
-		if f.Path = name; len(list) == maxFaults || testrun.IsTest(name) {
+		if f.Path = name; len(list) == maxFaults || workspace.IsTest(name) {
 			continue
 		}
 		if !changed(changes, name) || e.cfg.Policy.Touches(name).Sensitive { //control:faults-of-changed-files

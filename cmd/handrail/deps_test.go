@@ -74,7 +74,7 @@ var arrows = map[string][]string{
 	"bot/store/storetest": {"bot/store", "bot/thread", "agent/session"},
 
 	"agent":                         {"agent/*", "policy", "policy/*"},
-	"agent/session":                 {"policy", "policy/untrusted"},
+	"agent/session":                 {"agent/workspace", "policy", "policy/untrusted"},
 	"agent/speech":                  {"agent/llm", "agent/llm/mend", "agent/llm/prose", "agent/llm/toolcall", "agent/session", "policy/untrusted/marks"},
 	"agent/prompt":                  {"agent/llm", "agent/llm/mend", "policy", "policy/*"},
 	"agent/deps":                    {"policy", "policy/*"},

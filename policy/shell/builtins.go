@@ -5,9 +5,6 @@ import (
 	"strconv"
 	"strings"
 
-	"mvdan.cc/sh/v3/expand"
-	"mvdan.cc/sh/v3/syntax"
-
 	"github.com/handrail-bot/handrail/policy/shell/code"
 )
 
@@ -116,39 +113,37 @@ func printfBuiltin(c *command) string {
 	return out
 }
 
-// formatted returns the output of printf. The format is repeated until all arguments are
-// used.
+// formatted returns the output of printf for formats of %s alone. The format is repeated
+// until all arguments are used.
 func formatted(args []string) string {
 	if len(args) == 0 {
 		return ""
 	}
-	format, rest := strings.NewReplacer("%q", "%s", "%Q", "%s", "%b", "%s").Replace(args[0]), slices.Clone(args[1:])
-	if strings.Contains(args[0], "%b") {
-		for i, s := range rest {
-			rest[i] = code.Unescape(s)
-		}
-	}
-	if strings.Contains(format, "%") && strings.ContainsFunc(format, func(r rune) bool { return r == '*' }) ||
-		wide().MatchString(format) {
+	parts := strings.Split(code.Unescape(strings.NewReplacer("%b", "%s", "%q", "%s").Replace(args[0])), "%s")
+	if strings.Contains(strings.Join(parts, ""), "%") {
 		return opaqueMarks(strings.Join(args, ""))
 	}
 	var b strings.Builder
+	rest := args[1:]
 	for range maxItems {
-		out, n, err := expand.Format(&expand.Config{}, format, rest)
-		if err != nil {
-			return opaqueMarks(strings.Join(args, ""))
+		for i, part := range parts {
+			b.WriteString(part)
+			if i == len(parts)-1 || len(rest) == 0 {
+				continue
+			}
+			if strings.Contains(args[0], "%b") {
+				b.WriteString(code.Unescape(rest[0]))
+			} else {
+				b.WriteString(rest[0])
+			}
+			rest = rest[1:]
 		}
-		b.WriteString(out)
-		if n == 0 || n >= len(rest) {
+		if len(rest) == 0 || len(parts) == 1 {
 			break
 		}
-		rest = rest[n:]
 	}
 	return b.String()
 }
-
-// wide matches a format with excessive padding.
-var wide = lazily(`%[^a-zA-Z%]*\d{4}`)
 
 func setBuiltin(c *command) string {
 	if len(c.list) == 0 {
@@ -221,7 +216,7 @@ func alias(c *command) string {
 		if !ok {
 			continue
 		}
-		if words := strings.Fields(text); inList("shadowed", name) && len(words) > 0 && !namesProgram(words, name) {
+		if shadows(name, text) {
 			c.hit("shadow")
 		}
 		c.aliases[name] = text
@@ -233,24 +228,12 @@ func alias(c *command) string {
 	return ""
 }
 
-func namesProgram(words []string, name string) bool {
-	return slices.ContainsFunc(words, func(w string) bool {
-		return strings.TrimLeft(w, `\`) == name || programName(w) == name && strings.HasPrefix(w, "/usr/")
-	})
-}
-
-func shadows(name string, body *syntax.Stmt) bool {
-	if !inList("shadowed", name) || body == nil {
-		return false
-	}
-	own := false
-	syntax.Walk(body, func(n syntax.Node) bool {
-		if w, ok := n.(*syntax.Word); ok && namesProgram([]string{w.Lit()}, name) {
-			own = true
-		}
-		return !own
-	})
-	return !own
+// shadows reports whether a function or an alias takes the place of a program that others
+// rely on, without running it.
+func shadows(name, body string) bool {
+	return inList("shadowed", name) && !slices.ContainsFunc(strings.FieldsFunc(body, func(r rune) bool {
+		return strings.ContainsRune(" \t\n;{}()", r)
+	}), func(w string) bool { return programName(w) == name })
 }
 
 func which(c *command) string {

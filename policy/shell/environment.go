@@ -6,53 +6,84 @@ import (
 	"strings"
 )
 
-// rateVariable rates a variable that changes the behavior of programs.
+// variableKind is the rule of the variables in a list, and its harmless values.
+type variableKind struct {
+	list, rule string
+	harmless   func(w *walk, name, value string) bool
+}
+
+var variableKinds = []variableKind{
+	{"library", "inject-library", func(_ *walk, _, value string) bool { return value == "" }},
+	{"search", "inject-library", func(_ *walk, _, value string) bool { return !holds(value, "/tmp/", "/var/tmp") }},
+	{"search", "library-path", func(_ *walk, name, value string) bool {
+		return value == "" || !startsWith(name, "LD", "DYLD")
+	}},
+	{"start", "start-option", func(_ *walk, name, value string) bool {
+		return name == "ENV" && !strings.ContainsAny(value, "/.")
+	}},
+	{"script", "start-option", func(*walk, string, string) bool { return false }},
+	{"tool", "tool-variable", func(_ *walk, name, value string) bool { return safeTool(name, value) }},
+	{"options", "start-option", func(_ *walk, _, value string) bool {
+		return (value == "" || strip(value) != "") &&
+			(!runningOptions().MatchString(strip(value)) || strings.Contains(value, "no:"))
+	}},
+	{"file", "start-option", func(_ *walk, _, value string) bool { return !ownPlace(value) }},
+	{"home", "library-path", func(w *walk, _, value string) bool {
+		return !ownPlace(value) || !isKnown(value) || w.resolve(value) == "/tmp"
+	}},
+	{"source", "source-redirect", func(_ *walk, name, value string) bool {
+		return !oneOf(name, "GIT_SSL_NO_VERIFY", "NODE_TLS_REJECT_UNAUTHORIZED", "GOINSECURE") &&
+			!holds(value, "exec", "-insecure", "-overlay") &&
+			(!strings.Contains(value, "://") || holds(value, wordsIn("public-registries")...) || local(value))
+	}},
+}
+
+// rateVariable rates a variable that changes the behavior of programs. A value that is not
+// known to be harmless may run.
 func rateVariable(w *walk, name, value string) {
 	f, pair := w.found, name+"="+value
-	in := func(kind string) bool { return inList("variables-"+kind, name) }
+	for _, k := range variableKinds {
+		if !inList("variables-"+k.list, name) || k.harmless(w, name, value) {
+			continue
+		}
+		f.hit(k.rule, pair)
+		switch k.list {
+		case "start", "script":
+			w.unsure = true
+			w.mayRun([]string{value})
+		case "tool", "options":
+			code, _, _ := strings.Cut(value[strings.Index(value, "$(shell ")+1:], ")")
+			w.nested(strings.TrimLeft(strings.TrimPrefix(code, "(shell "), "|-@"))
+		}
+	}
 	switch {
 	case name == "PATH":
 		searchPath(w, value)
-	case in("library"):
-		if value != "" {
-			f.hit("inject-library", pair)
-		}
-	case in("search"):
-		if strings.Contains(value, "/tmp/") || strings.Contains(value, "/var/tmp") { // writable by others
-			f.hit("inject-library", pair)
-		} else if value != "" && startsWith(name, "LD", "DYLD") {
-			f.hit("library-path", pair)
-		}
-	case in("start"):
-		if name != "ENV" || strings.ContainsAny(value, "/.") { // also a common name for the kind of a deployment
-			f.hit("start-option", pair)
-			w.unsure = true
-			w.mayRun([]string{value})
-		}
-	case in("tool"):
-		toolVariable(w, name, value)
-	case in("source"):
-		sourceVariable(f, name, value)
+	case name == "TAR_OPTIONS":
+		w.nested("tar " + value)
+	case oneOf(name, "PS1", "PS4"):
+		w.nested("printf %s \"" + value + "\"")
 	case startsWith(name, "GIT_CONFIG_KEY", "GIT_CONFIG_VALUE", "GIT_CONFIG_PARAMETERS", "BASH_FUNC_"):
 		f.hit("start-option", pair)
 		w.nested(strings.TrimSpace(strings.TrimPrefix(strings.TrimPrefix(value, "!"), "()")))
-	case in("options"):
-		optionVariable(w, pair, value)
-	case in("file"), in("home"):
-		fileVariable(w, name, value)
-	case in("script"):
-		f.hit("start-option", pair)
-		w.mayRun([]string{value})
 	case name == "DOCKER_HOST" && strings.Contains(value, "://") && !strings.HasPrefix(value, "unix:") && !local(value):
 		f.hit("container-control", pair)
 	case startsWith(name, "GIT_AUTHOR_", "GIT_COMMITTER_") && strings.Contains(value, secret):
 		f.hit("secret-sent", name) // commits are published
-	case (strings.HasPrefix(name, "GIT_TRACE") || in("written")) && strings.Contains(value, "/") && isKnown(value):
+	case (strings.HasPrefix(name, "GIT_TRACE") || inList("variables-written", name)) &&
+		strings.Contains(value, "/") && isKnown(value):
 		w.write(value)
 	}
 	if strings.HasPrefix(value, "() {") {
 		w.nested(value)
 	}
+}
+
+// safeTool reports whether a variable names a program that many use as its value, or none.
+func safeTool(name, value string) bool {
+	words := strings.Fields(strings.TrimLeft(value, "|-@"))
+	return len(words) == 0 || value == "/dev/null" || oneOf(name, "PS1", "PS4", "TAR_OPTIONS", "GREP_OPTIONS") ||
+		inList("safe-programs", programName(words[0])) && !strings.ContainsAny(value, ";|&$`")
 }
 
 // pass rates a variable that is passed to a program. Besides known variables, it rates
@@ -63,20 +94,14 @@ func pass(w *walk, name, value string) {
 		return
 	}
 	words := strings.Fields(value)
-	if len(words) > 0 &&
-		slices.ContainsFunc(
-			wordsIn("variables-shape"),
-			func(end string) bool { return strings.HasSuffix(strings.ToLower(name), end) },
-		) {
+	if len(words) > 0 && endsWith(strings.ToLower(name), wordsIn("variables-shape")...) {
 		own := ownPlace(words[0]) && strings.Contains(words[0], "/") // any process may have created it
 		if own || strings.ContainsAny(value, ";|&$`") || !isKnown(value) ||
 			dangerous(programName(words[0])) && len(words) > 1 {
 			w.found.hit("tool-variable", name+"="+value) //control:shaped-variables
 		}
 		w.nested(strip(value))
-		return
-	}
-	if len(words) > 1 {
+	} else if len(words) > 1 {
 		w.mayRun([]string{value})
 	}
 }
@@ -85,100 +110,26 @@ var runningOptions = lazily(
 	`(?i)agent(?:lib|path)?:|require|import|loader|\beval\b|\bexec\b|plugin|preview|--bind|execute|wrapper|linker=|runner|shell|script|OnError|OnOutOfMemory|toolexec|overlay|--?file|-TT|\+!|(?:^|\s)-[frsMIBp]\s*[^\s-]|^@`,
 )
 
-func optionVariable(w *walk, pair, value string) {
-	if strings.Trim(value, all) == "" && value != "" ||
-		runningOptions().MatchString(strip(value)) && !strings.Contains(value, "no:") {
-		w.found.hit("start-option", pair)
-	}
-	if _, code, ok := strings.Cut(value, "$(shell "); ok {
-		code, _, _ = strings.Cut(code, ")")
-		w.nested(code)
-	}
-}
-
 func ownPlace(p string) bool {
 	return p != "" && p != "/dev/null" && !under(path.Clean(p), "/usr", "/opt", "/etc", "/bin", "/sbin", "/lib", "/nix", "/snap", "/Library", "/Applications") &&
 		(!strings.HasPrefix(p, "~") || strings.HasPrefix(p, "~/Downloads"))
 }
 
-func fileVariable(w *walk, name, value string) {
-	p := w.resolve(value)
-	switch {
-	case !ownPlace(value), inList("variables-home", name) && !isKnown(value):
-	case !oneOf(name, "HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "KUBECONFIG"): // tests set their own
-		w.found.hit("start-option", name+"="+value)
-	case p != "/tmp":
-		w.found.hit("library-path", name+"="+value)
-	}
-}
-
 // searchPath rates a search path by its directories before the standard ones.
 func searchPath(w *walk, value string) {
-	before, after, keeps := strings.Cut(value, systemPath)
+	before, after, _ := strings.Cut(value, systemPath)
 	for dir := range strings.SplitSeq(before, ":") {
 		p := w.resolve(dir)
 		switch {
-		case dir == "" && (before == "" || strings.HasSuffix(before, ":")):
-		case dir == "", dir == ".":
-			w.found.hit("search-path", "PATH="+value)
-		case strings.HasSuffix(p, "node_modules/.bin"),
-			strings.Contains(p, "venv"),
-			startsWith(p, "~/", "/usr/", "/opt/"),
-			p == "/bin",
-			p == "/sbin":
-		case !startsWith(p, "/", "..") && isKnown(p) && p != ".", strings.HasPrefix(dir, unknown) && keeps && len(dir) > 1:
+		case dir == "" && (before == "" || strings.HasSuffix(before, ":")), strings.HasSuffix(p, "node_modules/.bin"),
+			strings.Contains(p, "venv"), startsWith(p, "~/", "/usr/", "/opt/"), oneOf(p, "/bin", "/sbin"):
+		case !startsWith(p, "/", "..") && isKnown(p) && p != ".":
 			w.found.hit("search-path-inside", "PATH="+value)
 		default:
 			w.found.hit("search-path", "PATH="+value)
 		}
 	}
-	if strings.HasPrefix(after, ":.") && (len(after) == 2 || after[2] == ':') {
+	if slices.Contains(strings.Split(after, ":"), ".") {
 		w.found.hit("search-path-inside", "PATH="+value)
 	}
-}
-
-// toolVariable rates variables that name a program.
-func toolVariable(w *walk, name, value string) {
-	words := strings.Fields(strings.TrimLeft(value, "|-@"))
-	switch {
-	case name == "PS1" || name == "PS4":
-		if strings.Contains(value, "$(") || strings.Contains(value, "`") {
-			w.nested("printf %s \"" + value + "\"")
-		}
-		return
-	case name == "TAR_OPTIONS":
-		w.nested("tar " + value)
-		return
-	case oneOf(name, "GIT_EXEC_PATH", "GIT_TEMPLATE_DIR", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM"):
-		if value != "/dev/null" {
-			w.found.hit("git-program", name+"="+value)
-		}
-		return
-	case name == "GREP_OPTIONS",
-		len(words) == 0,
-		inList("safe-programs", programName(words[0])) && !strings.ContainsAny(value, ";|&$`"):
-		return
-	}
-	w.nested(strings.Join(words, " "))
-	own := strings.Contains(words[0], "/") && !startsWith(words[0], "/usr/", "/bin/")
-	if own || !oneOf(name, "CC", "CXX", "EDITOR", "PAGER", "VISUAL") {
-		w.found.hit("tool-variable", name+"="+value)
-	}
-}
-
-func sourceVariable(f *finding, name, value string) {
-	switch {
-	case name == "GOFLAGS" && holds(value, "exec", "-insecure", "-overlay"):
-		f.hit("start-option", name+"="+value)
-	case oneOf(name, "GIT_SSL_NO_VERIFY", "NODE_TLS_REJECT_UNAUTHORIZED", "GOINSECURE"),
-		strings.Contains(value, "://") && !publicRegistry(value) && !local(value):
-		f.hit("source-redirect", name+"="+value)
-	}
-}
-
-func publicRegistry(address string) bool {
-	return slices.ContainsFunc(
-		wordsIn("public-registries"),
-		func(name string) bool { return strings.Contains(address, name) },
-	)
 }

@@ -78,11 +78,11 @@ func (c *command) follow() string {
 			out += remote
 		}
 	}
-	if strings.Contains(out, filed) && c.counts() {
-		out = strings.ReplaceAll(out, filed, "")
-	}
-	if c.completes() {
+	switch {
+	case c.completes():
 		return ""
+	case inList("counters", c.name), c.has("c", "count"): // a number
+		return strings.ReplaceAll(out, filed, "")
 	}
 	return out
 }
@@ -213,24 +213,12 @@ func (c *command) rateNamedValue(kind, name, value string) {
 	}
 }
 
-func (c *command) counts() bool {
-	return c.is("wc", "date", "stat", "expr", "bc", "nproc", "du") || slices.ContainsFunc(c.list, func(a arg) bool {
-		return a.s == "--count" || len(a.s) > 1 && a.s[0] == '-' && a.s[1] != '-' && strings.HasSuffix(a.s, "c") ||
-			strings.Contains(a.s, "length") || strings.Contains(a.s, "tonumber") || strings.Contains(a.s, "+=")
-	})
-}
-
 // asksAddress reports whether a program's output may come from the network: a remote
 // address is among its arguments and it is not known to read only files, or it queries a
 // package registry.
 func asksAddress(c *command) bool {
 	if c.is("npm", "pnpm", "yarn", "cargo", "pip", "gem") && oneOf(c.at(0), "view", "info", "show", "search") {
 		return true
-	}
-	if inList("reads", c.name) || inList("text-tools", c.name) || inList("named", c.name) || wraps(c.name) ||
-		inList("shells", c.name) ||
-		inList("languages", c.name) {
-		return false
 	}
 	return slices.ContainsFunc(c.list, func(a arg) bool {
 		return strings.Contains(a.s, "://") && !strings.HasPrefix(a.s, "file:") && !strings.Contains(a.s, " ") && !local(a.s)
@@ -269,9 +257,6 @@ func (w *walk) execUnknown(args list) string {
 		w.found.hit("remote-code", name)
 	case strings.Contains(name, hidden):
 		w.found.hit("hidden-code", name)
-	}
-	if bare := strip(name); bare != "" {
-		rest = append(argsOf(bare), rest...)
 	}
 	if len(rest) > 0 && isKnown(rest[0].s) && dangerous(programName(rest[0].s)) {
 		w.exec(rest)
@@ -347,18 +332,12 @@ func (c *command) inspect() string {
 	if c.namesOnly() {
 		return ""
 	}
-	args, program := c.list, ""
+	args := c.list
 	if n := len(args); n > 1 && c.is("cp", "mv", "install", "ln", "rsync", "scp") { // the last one is written
 		args = args[:n-1]
 	}
-	if c.is("jq", "yq", "gojq") && !c.has("f", "from-file") { // the first one is a program text
-		program = args.operandsAfter("arg", "argjson", "indent").at(0)
-	}
 	marks := ""
 	for _, a := range args {
-		if program != "" && a.s == program {
-			continue
-		}
 		for _, p := range pathsIn(a.s) {
 			if strings.Contains(c.readSecret(c.resolve(p)), secret) {
 				marks = secret

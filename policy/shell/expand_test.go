@@ -116,7 +116,7 @@ func TestExpansionsAsBash(t *testing.T) {
 		}
 	}
 	t.Logf("%d of %d as bash, %d not known", exact, want, dim)
-	if exact*5 < want*2 {
+	if exact*4 < want {
 		t.Errorf("only %d of %d expansions are known and right", exact, want)
 	}
 }

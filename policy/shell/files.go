@@ -225,38 +225,17 @@ func permissions(c *command) string {
 				continue
 			}
 			c.found.touch(p)
-			if rule := permissionRule(at, recursive, c.is("chmod")); rule != "" {
-				c.hit(rule)
+			switch {
+			case at == vital, at == device, at == system && recursive:
+				c.hit("permissions-vital")
+			case at == runner:
+				c.hit("write-workflow")
+			case at >= above && (!c.is("chmod") || recursive || at != home && at != startup):
+				c.hit("permissions-outside")
+			case at == git, !c.is("chmod"):
+				c.hit("permissions-inside")
 			}
 		}
-	}
-	return ""
-}
-
-// permissionRule returns the rule for a new mode or owner in a zone, or "".
-func permissionRule(at zone, recursive, onlyMode bool) string {
-	switch at {
-	case vital, device:
-		return "permissions-vital"
-	case system:
-		if recursive {
-			return "permissions-vital"
-		}
-		return "permissions-outside"
-	case outside, above:
-		return "permissions-outside"
-	case runner:
-		return "write-workflow"
-	case git:
-		return "permissions-inside"
-	case home, startup:
-		if !onlyMode || recursive {
-			return "permissions-outside"
-		}
-		return ""
-	}
-	if !onlyMode {
-		return "permissions-inside"
 	}
 	return ""
 }

@@ -43,7 +43,7 @@ func scanCode(c *command, text string) string {
 	x := &foreign{command: c, program: code.Read(lang, text), secrets: strings.Contains(text, secret)}
 	if lang == "other" { //control:foreign-code
 		c.found.hit("foreign-code", c.name+" "+text)
-		c.mayRun(append(slices.Clip(x.program.Strings), text))
+		c.mayRun([]string{text})
 	}
 	if lang == "other" || len(x.program.Unknown) > 0 || x.program.Opaque {
 		c.found.unlisted(strings.TrimSpace(c.name + " " + strings.Join(x.program.Unknown, " ")))
@@ -72,19 +72,15 @@ func scanCode(c *command, text string) string {
 
 // call rates one call.
 func (x *foreign) call(call code.Call) {
-	words := make(list, len(call.Args))
-	for i, a := range call.Args {
-		words[i].s = strings.ReplaceAll(a.Text, code.Gap, unknown)
-	}
-	plain := len(words) > 0 && !slices.ContainsFunc(call.Args, func(a code.Arg) bool { return !a.Plain })
-	switch call.Kind {
-	case code.Exec, code.Shell:
-		x.runs = true
-		if !plain || code.LanguageOf(x.name) == "awk" && call.Name == "system" {
-			x.hit("program-runs")
+	words := argsOf(call.Args...)
+	for i, a := range words {
+		if words[i].s = strings.ReplaceAll(a.s, code.Gap, unknown); environment[a.s] != "" {
+			words[i].s = environment[a.s]
 		}
-		x.opaque = x.opaque || !plain || inList("shells", words[0].s) // a shell runs its input
-		x.execute(call, words)
+	}
+	switch call.Kind {
+	case code.Run:
+		x.run(words, call.Plain() && (call.Name != "system" || code.LanguageOf(x.name) != "awk"))
 	case code.Eval:
 		x.opaque = true
 		x.found.hit("opaque-code", x.name)
@@ -93,11 +89,12 @@ func (x *foreign) call(call code.Call) {
 			codeFile(x.command, w.s)
 		}
 	case code.Delete, code.DeleteTree:
-		x.deletes(words, plain, call.Kind == code.DeleteTree)
+		x.deletes(words, call.Plain(), call.Kind == code.DeleteTree)
+	case code.Move:
+		x.deletes(words[:min(1, len(words))], true, false)
+		x.writes(words.from(1))
 	case code.Write:
-		for _, w := range words {
-			x.write(w.s)
-		}
+		x.writes(words)
 	case code.Fetch, code.Send, code.Connect:
 		x.reach(call.Kind, words)
 	case code.Env:
@@ -120,39 +117,51 @@ func (x *foreign) call(call code.Call) {
 	}
 }
 
+// run follows a command: one text for a shell, or the words of it.
+func (x *foreign) run(words list, plain bool) {
+	x.runs = true
+	if !plain {
+		x.hit("program-runs")
+	}
+	for len(words) > 1 && words[0].s == unknown {
+		words = words[1:]
+	}
+	x.opaque = x.opaque || !plain || inList("shells", words[0].s) // a shell runs its input
+	line := strings.Join(words.words(), " ")
+	if x.program.Endless && (strings.HasSuffix(line, "&") || x.says("pawn", "Popen")) {
+		x.found.hit("fork-bomb", x.name)
+	}
+	if len(words) > 1 && !strings.Contains(words[0].s, " ") {
+		x.exec(words)
+	} else if line != "" {
+		x.nested(line)
+	}
+}
+
+func (x *foreign) writes(words list) {
+	for _, w := range words {
+		x.write(w.s)
+	}
+}
+
 // deletes rates a deletion. If its arguments are not plain, any string of the program may
 // be the path.
 func (x *foreign) deletes(words list, plain, tree bool) {
+	some := plain
+	if !plain {
+		for _, l := range x.program.Strings {
+			if strings.ContainsAny(l, "/~.*") && !strings.ContainsAny(l, " \n(") {
+				words = append(words, arg{s: l})
+				some, tree = true, true
+			}
+		}
+	}
 	for _, w := range words {
 		whole := tree || globIn(w.s) != "" || strings.HasSuffix(w.s, "/") || w.s != "" && x.resolve(w.s) == "."
 		x.remove(arg{s: w.s, pat: globIn(w.s)}, whole)
 	}
-	if plain {
-		return
-	}
-	some := false
-	for _, l := range x.program.Strings {
-		if strings.ContainsAny(l, "/~.*") && !strings.ContainsAny(l, " \n(") {
-			x.remove(arg{s: l, pat: globIn(l)}, true)
-			some = true
-		}
-	}
 	if !some {
 		x.found.hit("delete-unknown", x.name)
-	}
-}
-
-func (x *foreign) execute(call code.Call, words list) {
-	line := strings.TrimSpace(strings.Join(words.words(), " "))
-	if x.program.Endless &&
-		(strings.HasSuffix(line, "&") || strings.Contains(call.Name, "pawn") || strings.Contains(call.Name, "Popen")) {
-		x.found.hit("fork-bomb", x.name)
-	}
-	switch {
-	case call.Kind == code.Exec && len(words) > 1:
-		x.exec(words)
-	case line != "":
-		x.nested(line)
 	}
 }
 

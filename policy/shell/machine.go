@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -26,41 +25,27 @@ func makeFilesystem(c *command) string {
 	return unknown
 }
 
+// kill handles programs that send signals. To end all processes ends the machine.
 func kill(c *command) string {
-	if c.exactly("-l", "-L", "--list", "-0") {
+	if c.exactly("-l", "-L", "--list", "-0", "--help") {
 		return unknown
 	}
-	targets, hard := killed(c)
-	own := len(targets) > 0
-	for _, t := range targets {
-		if t == "-1" || t == "1" || t == "0" && hard || strings.Contains(t, everyProcess) || strings.HasPrefix(t, "[0-9]") {
+	jobs, line := true, strings.ToUpper(strings.Join(c.words(), " "))+" "
+	for i, a := range c.list {
+		target := i > 0 || a.s == "" || a.s[0] != '-' || a.s == "-1"
+		if target && (oneOf(a.s, "-1", "1") || a.s == "0" && strings.Contains(line, "KILL") ||
+			strings.Contains(a.s, everyProcess) || strings.HasPrefix(a.s, "[0-9]")) {
 			c.hit("machine-stop")
 		}
-		own = own && strings.HasPrefix(t, "%") // jobs of this shell only
+		jobs = jobs && (!target || strings.HasPrefix(a.s, "%")) // jobs of this shell only
 	}
 	switch {
-	case hard:
+	case holds(line, "-9", "KILL "):
 		c.hit("signals")
-	case !own && len(targets) > 0:
+	case !jobs:
 		c.hit("signal")
 	}
 	return unknown
-}
-
-func killed(c *command) (targets []string, hard bool) {
-	for i, a := range c.list {
-		s := strings.ToUpper(a.s)
-		switch {
-		case i == 0 && len(s) > 1 && s[0] == '-' && s != "--":
-			hard = strings.Contains(s, "9") || strings.Contains(s, "KILL")
-		case oneOf(a.s, "--", "-s", "-n"):
-		case strings.HasSuffix(s, "KILL") || s == "9" && strings.HasPrefix(c.at(i-1), "-"):
-			hard = true
-		default:
-			targets = append(targets, a.s)
-		}
-	}
-	return targets, hard
 }
 
 func killByName(c *command) string {
@@ -69,11 +54,9 @@ func killByName(c *command) string {
 	}
 	c.hit("signals")
 	user, ofUser := c.option("u", "U", "user", "euid", "uid")
-	pattern := c.operandsAfter("u", "U", "user", "euid", "uid", "s", "signal", "t", "g", "G", "P").at(0)
-	every := len(c.list) > 0 && strings.Trim(pattern, ".*^$+ ") == "" && (c.exactly("") || pattern != "")
-	switch {
-	case c.is("killall5"), ofUser && (oneOf(user, "root", "0") || !isKnown(user)), c.is("slay"),
-		c.exactly("*"), every && (c.is("pkill") || c.has("r", "regexp")), c.is("pkill", "skill") && c.exactly("-v", "--inverse"):
+	every := slices.ContainsFunc(c.list, func(a arg) bool { return strings.Trim(a.s, ".*^$+ ") == "" })
+	if c.is("killall5", "slay") || ofUser && (oneOf(user, "root", "0") || !isKnown(user)) || every ||
+		c.is("pkill", "skill") && c.exactly("-v", "--inverse") {
 		c.hit("machine-stop")
 	}
 	return unknown
@@ -86,13 +69,6 @@ func initScript(c *command) string {
 	return unknown
 }
 
-func manyBlocks(size, count string) bool {
-	n, err := strconv.Atoi(count)
-	unit := strings.TrimLeft(size, "0123456789")
-	each, errSize := strconv.Atoi(strings.TrimSuffix(size, unit))
-	return err != nil || errSize == nil && hugeSize(strconv.Itoa(n*each)+unit)
-}
-
 func dd(c *command) string {
 	value := map[string]string{}
 	for _, a := range c.list {
@@ -100,9 +76,6 @@ func dd(c *command) string {
 		value[name] = v
 	}
 	from, to := value["if"], value["of"]
-	if from != "" && zoneOf(c.resolve(from)) == device && !endlessDevice(from) {
-		c.hit("read-device")
-	}
 	text := ""
 	if from != "" {
 		text = c.readFile(from)
@@ -118,11 +91,10 @@ func dd(c *command) string {
 	p := c.resolve(to)
 	c.write(to)
 	c.store(p, text)
-	if _, counted := value["count"]; endlessDevice(from) && (!counted || manyBlocks(value["bs"], value["count"])) &&
-		zoneOf(p) != nowhere {
+	size := value["count"] + strings.TrimLeft(value["bs"], "0123456789")
+	if at := zoneOf(p); endlessDevice(from) && (value["count"] == "" || hugeSize(size)) && at != nowhere {
 		c.hit("exhaust")
-	}
-	if at := zoneOf(p); at != workspace && at != temp && at != nowhere {
+	} else if at != workspace && at != temp && at != nowhere {
 		c.hit("dd")
 	}
 	return ""
@@ -293,14 +265,12 @@ var (
 	sqlWrites  = lazily(
 		`(?i)(?:\.(?:once|output|backup|save|log)(?:\s+main)?|\\[ogw]|\bcopy\b[^;]*?\bto|\b(?:out|dump)file)\s+['"]?([~./][^\s'";|]*)`,
 	)
-	sqlShows   = lazily(`(?i)\bshow\s+create\b`)
-	sqlUpdates = lazily(`(?i)\bupdate\s+[\w."]+\s+set\b`)
 )
 
 // database rates the statements passed to database clients.
 func database(c *command) string {
 	databaseTask(c)
-	text := sqlShows().ReplaceAllString(strings.Join(c.words(), " "), "show ") + "\n" + c.givenText()
+	text := strings.Join(c.words(), " ") + "\n" + c.givenText()
 	for _, o := range []string{"f", "file", "init"} {
 		if file, ok := c.option(o); ok || len(o) > 1 {
 			file = cmp.Or(file, c.at(c.index("-"+o)+1))
@@ -331,14 +301,7 @@ func database(c *command) string {
 	case sqlChanges().MatchString(text),
 		c.is("pg_restore") && !c.has("l", "list"),
 		c.is("redis-cli", "valkey-cli", "keydb-cli") && c.exactly("del", "DEL", "unlink", "UNLINK"):
-		c.found.changes = true
-		switch {
-		case fileDatabase(c): // a change like that of any file
-		case !isKnown(text) && c.exactly("del", "DEL", "unlink", "UNLINK"):
-			c.hit("database-destroy")
-		case sqlUpdates().MatchString(text) && !strings.Contains(strings.ToLower(text), "where"):
-			c.hit("database-destroy")
-		default:
+		if c.found.changes = true; !fileDatabase(c) { // a file changes like any other
 			c.hit("database-write")
 		}
 	}

@@ -540,7 +540,7 @@ func (w *walk) define(c *syntax.FuncDecl) {
 		names = append(names, c.Name)
 	}
 	for _, n := range names {
-		if shadows(n.Value, c.Body) {
+		if shadows(n.Value, printed(c.Body)) {
 			w.found.hit("shadow", n.Value)
 		}
 		w.funcs[n.Value] = &function{body: c.Body}

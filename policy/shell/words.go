@@ -391,8 +391,8 @@ func (w *walk) evaluate(n syntax.Node) {
 	})
 }
 
-// applyExpansion removes the beginning or the end of known values, or changes their case, using
-// the library. Of other values and operators, only the marks remain.
+// applyExpansion removes a plain prefix or suffix of known values. Of other operators, only the
+// marks remain: their result is text that cannot be read.
 func (w *walk) applyExpansion(p *syntax.ParamExp, name string, vals []string) []string {
 	all := strings.Join(vals, "")
 	if p.Exp == nil || p.Exp.Op == syntax.OtherParamOps {
@@ -412,52 +412,18 @@ func (w *walk) applyExpansion(p *syntax.ParamExp, name string, vals []string) []
 		return []string{opaqueMarks(all)}
 	}
 	word := w.wordText(p.Exp.Word)
-	quoted := p.Exp.Word != nil && strings.ContainsAny(word, `*?[\`) && strings.ContainsAny(printed(p.Exp.Word), `"'\`)
-	if quoted || !isKnown(all+word) || len(word) > 256 || strings.ContainsAny(word, "(|&") {
+	if !isKnown(all+word) || strings.ContainsAny(word, `*?[\(|&`) || strings.ContainsAny(all, "~") {
 		return []string{opaqueMarks(all)}
 	}
-	q := &syntax.ParamExp{Param: &syntax.Lit{Value: "v"}, Exp: &syntax.Expansion{
-		Op: p.Exp.Op, Word: &syntax.Word{Parts: []syntax.WordPart{&syntax.SglQuoted{Value: word}}},
-	}}
-	out := make([]string, len(vals))
-	for i, s := range spelledOut(name, vals) {
-		w.found.step(len(s) * 64)
-		out[i] = expandWith(q, s)
-		w.found.step(len(out[i]))
-	}
-	return out
-}
-
-// expandWith applies an operator to a text with the library, which panics on some words and
-// has patterns that end at newlines. The result is unknown then.
-func expandWith(q *syntax.ParamExp, s string) (out string) {
-	defer func() {
-		if p := recover(); p != nil {
-			out = unknown
-		}
-	}()
-	env := expand.FuncEnviron(func(string) string { return s })
-	out, err := expand.Literal(
-		&expand.Config{Env: env},
-		&syntax.Word{Parts: []syntax.WordPart{&syntax.DblQuoted{Parts: []syntax.WordPart{q}}}},
-	)
-	if err != nil || strings.Contains(s, "\n") {
-		return unknown
-	}
-	return out
-}
-
-func spelledOut(name string, vals []string) []string {
 	out := slices.Clone(vals)
-	for i, v := range out {
-		switch {
-		case v == "~" || strings.HasPrefix(v, "~/"):
-			out[i] = "/home/user" + v[1:]
-		case name != "PWD" && name != "GITHUB_WORKSPACE" && name != "OLDPWD" || strings.HasPrefix(v, "/"):
-		case v == ".":
-			out[i] = "/github/workspace"
+	for i, s := range out {
+		switch p.Exp.Op {
+		case syntax.RemSmallPrefix, syntax.RemLargePrefix:
+			out[i] = strings.TrimPrefix(s, word)
+		case syntax.RemSmallSuffix, syntax.RemLargeSuffix:
+			out[i] = strings.TrimSuffix(s, word)
 		default:
-			out[i] = "/github/workspace/" + v
+			out[i] = opaqueMarks(s)
 		}
 	}
 	return out

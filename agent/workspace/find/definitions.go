@@ -140,23 +140,10 @@ func rank(name string, def outline.Def) int {
 	if def.Depth > 1 {
 		r += 3
 	}
-	if isTest(name) {
+	if workspace.IsTest(name) {
 		r += 8
 	}
 	return r
-}
-
-// isTest reports whether a file holds tests, by its path.
-func isTest(name string) bool {
-	for part := range strings.SplitSeq(strings.ToLower(name), "/") {
-		stem, _, _ := strings.Cut(part, ".")
-		if part == "test" || part == "tests" || part == "testdata" || part == "__tests__" || part == "spec" || strings.HasSuffix(stem, "_test") || strings.HasPrefix(stem, "test_") ||
-			strings.Contains(part, ".test.") || strings.Contains(part, ".spec.") || strings.HasSuffix(stem, "_spec") ||
-			strings.HasSuffix(stem, "test") && strings.HasSuffix(part, ".java") {
-			return true
-		}
-	}
-	return false
 }
 
 // Outline returns the most important definitions that fit into most bytes; 0 means the

@@ -30,7 +30,7 @@ func NewUses() *Uses { return &Uses{files: map[string]int{}, homes: map[string][
 func (u *Uses) Add(name string, text []byte) {
 	words := wordsOf(text)
 	var names []string
-	if !isTest(name) {
+	if !workspace.IsTest(name) {
 		defs, _, _ := outline.Of(name, text)
 		for _, d := range defs {
 			if d.Exported && d.Kind != "namespace" && d.Kind != "extension" &&

@@ -18,7 +18,7 @@ func shown(p *Program) string {
 			if i > 0 {
 				b.WriteString(",")
 			}
-			b.WriteString(strings.ReplaceAll(a.Text, Gap, "?"))
+			b.WriteString(strings.ReplaceAll(a, Gap, "?"))
 		}
 		b.WriteString(") ")
 	}
@@ -34,29 +34,29 @@ func shown(p *Program) string {
 func TestRead(t *testing.T) {
 	for _, c := range []struct{ language, text, want string }{
 		{"python", `print("os.system('x')") # os.system("y")`, ``},
-		{"python", `import os; os.system("rm -rf " + "/")`, `2:os.system(rm -rf /)`},
-		{"python", `import subprocess as s; s.run(["rm", "-rf", x])`, `2:subprocess.run(rm,-rf,?)`},
-		{"python", `from shutil import rmtree as r; d = "/"; r(d)`, `6:shutil.rmtree(/)`},
+		{"python", `import os; os.system("rm -rf " + "/")`, `1:os.system(rm -rf /)`},
+		{"python", `import subprocess as s; s.run(["rm", "-rf", x])`, `1:s.run(rm,-rf,?)`},
+		{"python", `from shutil import rmtree as r; d = "/"; r(d)`, `5:r(?)`},
 		{"python", `open("a.txt", "w").write("x"); open("b").read()`, `7:open(a.txt)`},
-		{"python", `__import__("os").system("id")`, `2:os.system(id)`},
-		{"python", `from pathlib import Path; Path("/etc").rmdir()`, `5:.rmdir(/etc)`},
+		{"python", `__import__("os").system("id")`, `1:system(id)`},
+		{"python", `from pathlib import Path; Path("/etc").rmdir()`, `4:rmdir(/etc)`},
 		{"python", `frob.nicate(1)`, `?frob.nicate`},
-		{"python", `eval("print(1)")`, `3:eval(print(1))`},
+		{"python", `yield from os.system("id")`, `1:os.system(id)`},
+		{"python", `eval("print(1)")`, `2:eval(print(1))`},
 		{"python", `print("a`, `opaque`},
-		{"javascript", "require('child_process').execSync(`rm -rf ${x}`)", `2:child_process.execSync(rm -rf ?)`},
-		{"javascript", `const {execSync} = require("child_process"); execSync("id")`, `2:execSync(id)`},
+		{"javascript", "require('child_process').execSync(`rm -rf ${x}`)", `1:execSync(rm -rf ?)`},
+		{"javascript", `const {execSync} = require("child_process"); execSync("id")`, `1:execSync(id)`},
 		{"javascript", `console.log(/exec("x")/.test(s)) // exec("y")`, ``},
 		{"javascript", `console.log(process.env.HOME_TOKEN)`, `11:process.env.HOME_TOKEN(HOME_TOKEN)`},
-		{"perl", `system "rm", "-rf", "/"; print qq{system("x")}`, `2:system(rm,-rf,/)`},
-		{"perl", "print `id`; s/a/system(\"w\")/e", "2:`(id) 2:system(w)"},
-		{"ruby", `puts %w[system exec].sort; FileUtils.rm_rf "/"`, `6:FileUtils.rm_rf(/)`},
-		{"ruby", "system(\"echo #{`id`}\")", "2:`(id) 2:system(echo ?)"},
-		{"php", `echo strlen("exec"); shell_exec("id");`, `2:shell_exec(id)`},
+		{"perl", `system "rm", "-rf", "/"; print qq{system("x")}`, `1:system(rm,-rf,/)`},
+		{"perl", "print `id`; s/a/system(\"w\")/e", "1:`(id) 1:system(w)"},
+		{"ruby", `puts %w[system exec].sort; FileUtils.rm_rf "/"`, `5:FileUtils.rm_rf(/)`},
+		{"ruby", "system(\"echo #{`id`}\")", "1:system(echo ?,id) 1:`(id)"},
+		{"php", `echo strlen("exec"); shell_exec("id");`, `1:shell_exec(id)`},
 		{"lua", `print(1) -- os.execute("x")`, ``},
-		{"lua", `os.execute "id"`, `2:os.execute(id)`},
-		{"awk", `{ print $1 | "sort" } END { print > "out.txt" }`, `2:pipe(sort) 7:print(out.txt)`},
+		{"lua", `os.execute "id"`, `1:os.execute(id)`},
+		{"awk", `{ print $1 | "sort" } END { print > "out.txt" }`, `1:pipe(sort) 7:print(out.txt)`},
 		{"awk", `$1 > 5 { s += $1 } END { print s }`, ``},
-		{"other", `do shell script "id"`, `2:shell(id)`},
 	} {
 		if diff := cmp.Diff(c.want, shown(Read(c.language, c.text))); diff != "" {
 			t.Errorf("%s: %s:\n%s", c.language, c.text, diff)

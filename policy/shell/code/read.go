@@ -5,21 +5,20 @@ import (
 	"strings"
 )
 
-// Gap represents an unknown part of an Arg's Text.
+// Gap represents an unknown part of an argument.
 const Gap = "\x00"
 
-// Arg is an argument. If it is not Plain, Text is only its known part, with a Gap for
-// each unknown part.
-type Arg struct {
-	Text  string
-	Plain bool
-}
-
-// Call is a relevant call in a program.
+// Call is a relevant call in a program. Args are the literals in its arguments, with a Gap
+// for each part that is only known when the program runs.
 type Call struct {
 	Kind Kind
 	Name string
-	Args []Arg
+	Args []string
+}
+
+// Plain reports whether the call has arguments, and all of them are known.
+func (c Call) Plain() bool {
+	return len(c.Args) > 0 && !strings.Contains(strings.Join(c.Args, ""), Gap)
 }
 
 // Program is the result of reading a text. Strings are its literals, Unknown the calls
@@ -33,49 +32,34 @@ type Program struct {
 	Opaque  bool
 	Endless bool
 	Hidden  bool
-
-	read int // total size of all texts read, including nested ones
 }
 
-// The limits of one text.
+// The limits of one text: evaluated texts in evaluated texts, items of a list, and tokens of
+// a statement.
 const (
-	maxDepth = 40
-	maxItems = 256
-	maxText  = 64 << 10  // size of a concatenated text
-	maxRead  = 256 << 10 // total size of all texts, including nested ones
+	maxDepth     = 20
+	maxItems     = 256
+	maxStatement = 4096
 )
-
-// value is the known part of an expression: a text, a list, or a name.
-type value struct {
-	text  string
-	plain bool
-	list  []value
-	name  string
-}
-
-var gap = value{text: Gap}
-
-func plainText(s string) value { return value{text: s, plain: true} }
 
 // reader makes one pass over the tokens of a text.
 type reader struct {
 	grammar
-	entries
-	toks   []token
-	at     int
-	depth  int
-	vars   map[string]value
-	alias  map[string]string
-	prints bool // in awk, the statement prints
-	p      *Program
+	calls map[string]entry
+	toks  []token
+	close []int // index of the bracket that closes the one at an index
+	depth int
+	own   map[string]bool   // functions of the program
+	alias map[string]string // names given by an import
+	p     *Program
 }
 
 // Read analyzes a text in the given language.
 func Read(language, text string) *Program {
 	r := reader{
 		grammar: grammars[language],
-		entries: tables()[language],
-		vars:    map[string]value{},
+		calls:   table().byLanguage[language],
+		own:     map[string]bool{},
 		alias:   map[string]string{},
 		p:       &Program{},
 	}
@@ -83,73 +67,86 @@ func Read(language, text string) *Program {
 	return r.p
 }
 
-// text reads a text, which may be nested in another.
-func (r *reader) text(s string) {
-	if r.p.read += len(s) + 1; r.depth > maxDepth || r.p.read > maxRead {
+// text reads a text, or one that it evaluates.
+func (r reader) text(s string) {
+	if r.depth++; r.depth > maxDepth || len(r.p.Calls) >= maxItems {
 		r.p.Opaque = true
 		return
 	}
 	scan := scanner{grammar: r.grammar, text: s}
-	inner := *r
-	inner.toks, inner.at, inner.depth = scan.scan(), 0, r.depth+1
+	scan.scan()
+	r.toks, r.close = scan.out, brackets(scan.out)
 	r.p.Opaque = r.p.Opaque || scan.lost
-	inner.definitions()
-	for inner.at < len(inner.toks) {
-		before := inner.at
-		if inner.expression(); inner.at == before {
-			inner.at++
-			inner.prints = false
+	for at := range r.toks {
+		r.declare(at)
+	}
+	defer func() { r.p.Opaque = r.p.Opaque || len(r.p.Calls) >= maxItems }()
+	for at := 0; at < len(r.toks) && len(r.p.Calls) < maxItems; at++ {
+		switch t := r.toks[at]; {
+		case t.kind == literal && t.s != "" && len(r.p.Strings) < maxItems:
+			if r.p.Strings = append(r.p.Strings, t.s); r.members == "" && strings.HasPrefix(t.s, "/inet") {
+				r.record(Call{Kind: Connect, Name: "inet"})
+			}
+		case t.kind == name && slices.Contains([]string{"import", "from", "use"}, t.s) && !r.is(at+1, "(") &&
+			(r.token(at-1).kind == newline || r.is(at-1, ";", "{")):
+			at = r.statement(at)
+		case t.kind == name:
+			at = r.use(at) - 1
+		case r.members == "" && r.is(at, "|", ">", ">>"):
+			r.redirected(at)
+		case r.is(at, "(") && t.solid && r.is(at-1, "]"), r.is(at, "&") && r.is(at+1, "{"): // a computed name
+			r.record(Call{Kind: Eval, Args: []string{Gap}})
 		}
 	}
 }
 
-func (r *reader) definitions() {
-	for i, t := range r.toks {
-		next, behind := r.token(i+1), r.token(i+2)
-		switch {
-		case t.kind != name:
-		case slices.Contains(defining, t.s) && next.kind == name:
-			r.alias[next.s] = ""
-		case next.s == "=" && (slices.Contains(defining, behind.s) || behind.s == "(" && r.token(r.matching(i+2)+1).s == "=>" || r.token(i+3).s == "=>"):
-			r.alias[t.s] = ""
-		case slices.Contains(loops, t.s) && (endless(next) || next.s == "(" && (endless(behind) || behind.s == ";")),
-			t.s == "loop" && slices.Contains([]string{"{", "do"}, next.s), t.s == "iter" && behind.s == "int", t.s == "setInterval":
-			r.p.Endless = true
+// brackets returns the index of the closing bracket of each bracket.
+func brackets(toks []token) []int {
+	out := make([]int, len(toks))
+	var open []int
+	for i, t := range toks {
+		switch out[i] = len(toks); {
+		case t.kind != sign:
+		case strings.Contains("([{", t.s):
+			open = append(open, i)
+		case strings.Contains(")]}", t.s) && len(open) > 0:
+			out[open[len(open)-1]] = i
+			open = open[:len(open)-1]
 		}
 	}
+	return out
 }
 
 var (
-	defining = strings.Fields("def sub fun func function fn defn defun defmacro lambda async class proc define")
-	loops    = strings.Fields("while for loop until")
-	enders   = strings.Fields("and or if elsif elif else unless while until when then do end in is for foreach")
-	skipped  = append(
-		strings.Fields(
-			"new await return yield not typeof delete my our local const let var void begin case with assert raise throw async try finally except rescue BEGIN END script",
-		),
-		enders...)
-	voids = strings.Fields(
-		"if for while switch catch elif and or not in return lambda function func def sub fn class except elsif unless until foreach with assert when case async range super self this None True False",
-	)
+	defining  = strings.Fields("def sub fun func function fn defn defun defmacro lambda async class proc define")
+	loops     = strings.Fields("while for loop until")
+	enders    = strings.Fields("and or if elsif elif else unless while until when then do end in is for foreach")
+	constants = strings.Fields("true false True False None null nil undefined")
+	keywords  = strings.Fields(`if for while switch catch elif and or not in return lambda function func def sub fn class
+		except elsif unless until foreach with assert when case async range super self this import from use await my new`)
 )
 
-func endless(t token) bool {
-	return t.kind == number && t.s == "1" || slices.Contains([]string{"True", "true", "{", "fork"}, t.s)
-}
-
-func (r *reader) matching(at int) int {
-	depth := 0
-	for i := at; i < min(len(r.toks), at+maxItems); i++ {
-		switch r.toks[i].s {
-		case "(":
-			depth++
-		case ")":
-			if depth--; depth == 0 {
-				return i
-			}
-		}
+// declare records the function, the import or the endless loop that begins at an index.
+func (r *reader) declare(at int) {
+	t, next, behind := r.token(at), r.token(at+1), r.token(at+2)
+	endless := func(t token) bool {
+		return t.kind == number && t.s == "1" || slices.Contains([]string{"True", "true", "{", "fork"}, t.s)
 	}
-	return len(r.toks)
+	switch {
+	case t.kind != name:
+	case slices.Contains(defining, t.s) && next.kind == name:
+		r.own[next.s] = true
+	case t.s == "as" && r.token(at-1).kind == name && next.kind == name:
+		r.alias[next.s] = r.token(at - 1).s
+	case next.s == "=" && (slices.Contains(defining, behind.s) || r.token(at+3).s == "=>" ||
+		behind.s == "(" && r.token(r.close[at+2]+1).s == "=>"):
+		r.own[t.s] = true
+	case slices.Contains(loops, t.s) && (endless(next) || next.s == "(" && (endless(behind) || behind.s == ";")),
+		t.s == "loop" && slices.Contains([]string{"{", "do"}, next.s),
+		t.s == "iter" && behind.s == "int",
+		t.s == "setInterval":
+		r.p.Endless = true
+	}
 }
 
 func (r *reader) token(i int) token {
@@ -159,357 +156,270 @@ func (r *reader) token(i int) token {
 	return r.toks[i]
 }
 
-func (r *reader) is(signs ...string) bool {
-	t := r.token(r.at)
+func (r *reader) is(at int, signs ...string) bool {
+	t := r.token(at)
 	return t.kind == sign && slices.Contains(signs, t.s)
 }
 
-// expression reads one expression up to its end and returns its value.
-func (r *reader) expression() value {
-	if r.depth++; r.depth > maxDepth {
-		r.p.Opaque, r.at = true, len(r.toks)
+// member reports whether the sign at an index is followed by a member of the value before.
+func (r *reader) member(at int) bool {
+	t, next := r.token(at), r.token(at+1)
+	return t.kind == sign && t.solid && next.kind == name && next.solid && slices.Contains(strings.Fields(r.members), t.s)
+}
+
+// statement returns the end of the statement at an index.
+func (r *reader) statement(at int, ends ...string) int {
+	to := min(len(r.toks), at+maxStatement)
+	for ; at < to; at++ {
+		switch t := r.toks[at]; {
+		case t.kind == newline, r.is(at, ";", ")", "]", "}"), slices.Contains(ends, t.s) && t.kind != literal:
+			return at
+		case r.is(at, "(", "[", "{"):
+			at = r.close[at]
+		}
 	}
-	defer func() { r.depth-- }()
-	v := r.primary()
-	for r.at < len(r.toks) {
-		t := r.token(r.at)
-		switch {
-		case t.kind == newline, r.is(",", ";", ")", "]", "}", ":"):
-			return v
-		case t.kind == literal || r.awk && (t.kind == name || t.kind == number):
-			if t.kind == name && slices.Contains(enders, t.s) {
-				return v
+	return to
+}
+
+// before returns the begin of the statement that an index is in.
+func (r *reader) before(at int) int {
+	for last := at - maxItems; at > max(last, 0) && r.toks[at-1].kind != newline && !r.is(at-1, ";", "="); at-- {
+	}
+	return at
+}
+
+// args returns the literals between two indexes, up to a named argument. Blocks and sets of
+// options are left out.
+func (r *reader) args(at, to int) (out []string) {
+	joins := false
+	add := func(s string) {
+		if joins = joins && len(out) > 0; joins {
+			out[len(out)-1] += s
+		} else if len(out) < maxItems {
+			out = append(out, s)
+		}
+		joins = false
+	}
+	for ; at < to; at++ {
+		switch t := r.toks[at]; {
+		case t.kind == literal, t.kind == number:
+			add(t.s)
+		case t.s == glue, slices.Contains(strings.Fields(r.join), t.s),
+			r.join == "" && t.kind == name && at > 0 && r.token(at-1).kind != sign:
+			if joins = true; t.kind == name {
+				add(Gap)
 			}
-			v = joined(v, r.primary())
-		case t.kind != sign, r.is("{"):
-			return v
-		case r.is("=", ":="):
-			r.at++
-			r.assign(v.name, r.expression())
-			return gap
-		case r.awk && r.is("|", ">", ">>"):
-			v = r.redirected(v)
-		case slices.Contains(strings.Fields(r.join), t.s):
-			r.at++
-			v = joined(v, r.primary())
-		default:
-			r.at++
-			after := r.primary()
-			v = gap
-			if t.s == "=>" {
-				v = after
-			}
-		}
-	}
-	return v
-}
-
-// redirected reads the target of an awk redirection, or the source of a getline.
-func (r *reader) redirected(v value) value {
-	pipe := r.is("|")
-	r.at++
-	if pipe && r.token(r.at).s == "&" {
-		r.at++
-	}
-	if pipe && r.token(r.at).s == "getline" {
-		r.at++
-		r.record(Call{Kind: Shell, Name: "getline"}, v)
-		return gap
-	}
-	to := r.primary()
-	switch {
-	case pipe:
-		if r.record(Call{Kind: Shell, Name: "pipe"}, to); strings.HasSuffix(to.text, "sh") || !to.plain {
-			r.record(Call{Kind: Shell, Name: "pipe"}, v)
-		}
-	case r.prints:
-		r.record(Call{Kind: Write, Name: "print"}, to)
-	}
-	return gap
-}
-
-func joined(a, b value) value {
-	if len(a.text)+len(b.text) > maxText || len(a.list)+len(b.list) > maxItems {
-		return gap
-	}
-	if a.list != nil || b.list != nil {
-		return value{list: append(slices.Clip(items(a)), items(b)...)}
-	}
-	return value{text: a.text + b.text, plain: a.plain && b.plain}
-}
-
-func items(v value) []value {
-	if v.list != nil {
-		return v.list
-	}
-	return []value{v}
-}
-
-func (r *reader) assign(to string, v value) {
-	to = strings.TrimLeft(to, "@%$")
-	if old, ok := r.vars[to]; ok && (old.text != v.text || len(old.list) != len(v.list)) {
-		v = gap
-	}
-	switch {
-	case to == "" || strings.Contains(to, "."):
-	case v.name != "" && !v.plain && v.list == nil:
-		r.alias[to] = r.full(v.name)
-	default:
-		r.vars[to] = v
-	}
-}
-
-// primary reads a literal, a bracket or a name, with its suffixes.
-func (r *reader) primary() value {
-	t := r.token(r.at)
-	r.at++
-	switch t.kind {
-	case literal:
-		return r.behind(r.literal(t))
-	case number:
-		return r.behind(plainText(t.s))
-	case name:
-		return r.named(t.s)
-	}
-	switch t.s {
-	case "(", "[", "{":
-		list := r.list()
-		if t.s == "(" && len(list) == 1 {
-			return r.behind(list[0])
-		}
-		return r.behind(value{list: append([]value{}, list...)})
-	case "-":
-		v := r.primary()
-		v.text = "-" + v.text
-		return v
-	case "&":
-		if r.is("{") { // a call by name
-			r.record(Call{Kind: Eval, Name: "&"}, r.primary())
-			return gap
-		}
-		return r.primary()
-	case "+", "!", "~", "*", "\\", "@", "%", "...", "?", "'", "->", "#", "$":
-		if r.at < len(r.toks) && !r.is(")", "]", "}", ",", ";") {
-			return r.primary()
-		}
-	case ",", ";", ")", "]", "}", "":
-		r.at--
-	}
-	return gap
-}
-
-// literal returns the value of a literal token.
-func (r *reader) literal(t token) value {
-	v := value{plain: true}
-	for _, p := range t.parts {
-		if !p.code {
-			v.text += p.s
-			continue
-		}
-		known, ok := r.vars[strings.TrimLeft(strings.TrimSpace(p.s), "@%$")]
-		if !ok {
-			known = gap
-			r.text(p.s)
-		}
-		v = joined(v, known)
-	}
-	if t.code {
-		r.text(v.text)
-		return gap
-	}
-	if len(r.p.Strings) < maxItems && v.text != "" {
-		r.p.Strings = append(r.p.Strings, v.text)
-	}
-	if t.runs {
-		r.record(Call{Kind: Shell, Name: "`"}, v)
-		return gap
-	}
-	if r.awk && strings.HasPrefix(v.text, "/inet") {
-		r.record(Call{Kind: Connect, Name: "inet"})
-	}
-	return v
-}
-
-// list reads the elements after an open bracket.
-func (r *reader) list() []value {
-	var out []value
-	for r.at < len(r.toks) {
-		t := r.token(r.at)
-		switch {
-		case r.is(")", "]", "}"):
-			r.at++
+		case t.kind == name && r.is(at+1, "=") && strings.IndexByte(r.sigils+" ", t.s[0]) < 0:
 			return out
-		case t.kind == newline || r.is(",", ";", ":"):
-			r.at++
-			continue
-		case t.kind == name && r.token(r.at+1).s == "=" && !strings.ContainsAny(t.s, "$@"): // a named argument
-			r.at += 2
-		}
-		before := r.at
-		v := r.expression()
-		if r.at == before {
-			r.at++
-		}
-		if len(out) < maxItems {
-			out = append(out, v)
+		case t.kind == name && !slices.Contains(constants, t.s):
+			n := t.s
+			for ; r.member(at + 1); at += 2 {
+				n += "." + r.toks[at+2].s
+			}
+			switch e, _ := r.entry(n); e.kind {
+			case home:
+				add("~")
+			case here:
+				add(".")
+			case same:
+			default:
+				add(Gap)
+			}
+		case r.is(at, "{"):
+			at = r.close[at]
 		}
 	}
-	r.p.Opaque = true
 	return out
 }
 
-func (r *reader) named(n string) value {
+// redirected records the target of a redirection in awk, or the source of a getline.
+func (r *reader) redirected(at int) {
+	from, end := r.before(at), r.statement(at+1, "getline")
+	switch to := r.args(at+1, end); {
+	case r.token(end).s == "getline":
+		r.record(Call{Kind: Run, Name: "getline", Args: r.args(from, at)})
+	case r.is(at, "|"):
+		r.record(Call{Kind: Run, Name: "pipe", Args: []string{strings.Join(to, "")}})
+		if text := strings.Join(to, ""); strings.HasSuffix(text, "sh") || strings.Contains(text, Gap) {
+			r.record(Call{Kind: Run, Name: "pipe", Args: r.args(from, at)})
+		}
+	default:
+		for i := from; i < at; i++ {
+			if slices.Contains([]string{"print", "printf"}, r.toks[i].s) {
+				r.record(Call{Kind: Write, Name: "print", Args: to})
+				return
+			}
+		}
+	}
+}
+
+// use records the call or the variable that the name at an index is, and returns the index
+// after the name and its members.
+func (r *reader) use(from int) int {
+	n := r.toks[from].s
+	if r.member(from - 1) {
+		n = "." + n
+	}
+	at := from + 1
+	for ; r.member(at); at += 2 {
+		n += "." + r.toks[at+1].s
+	}
+	called := r.is(at, "(") && (r.toks[at].solid || !r.bare)
+	end := r.statement(at, enders...)
+	if called {
+		at, end = at+1, r.close[at]
+	}
+	e, ok := r.entry(n)
+	c := Call{Kind: e.kind, Name: strings.TrimLeft(n, ".")}
+	last := n[strings.LastIndexByte(n, '.')+1:]
 	switch {
-	case slices.Contains(skipped, n) && !r.tabled(n):
-		return r.primary()
-	case (n == "import" || n == "from" || n == "use" || n == "require" && r.bare && !r.is("(")) && !r.is("("):
-		return r.imports(n)
-	case (n == "print" || n == "printf") && r.awk:
-		r.prints = true
-	}
-	return r.chain(n, gap)
-}
-
-// behind reads the suffixes of a value: a method, an index, or a call.
-func (r *reader) behind(v value) value {
-	if r.is(".", "->", "::", "?.") && r.token(r.at).solid && r.token(r.at+1).kind == name &&
-		(r.join != "." || r.token(r.at).s != ".") {
-		n := r.token(r.at + 1).s
-		r.at += 2
-		return r.chain(v.name+"."+n, v)
-	}
-	if r.is("[") && r.token(r.at).solid && v.name != "" {
-		r.at++
-		if index := r.list(); len(index) == 1 && index[0].plain {
-			v.name += "." + index[0].text
-		} else if r.is("(") {
-			r.record(Call{Kind: Eval, Name: v.name}, gap)
+	case r.own[last], slices.Contains(keywords, n) && !ok:
+	case !ok && called:
+		if len(r.p.Unknown) < maxItems {
+			r.p.Unknown = append(r.p.Unknown, c.Name)
 		}
-		return r.behind(v)
-	}
-	if r.is("(") && r.token(r.at).solid && v.list == nil { // the function is known only at run time
-		r.at++
-		args := r.list()
-		if v.name != "" {
-			return r.call(v.name, gap, args)
+	case !ok && strings.Contains(n, "."): // a variable of the environment
+		if e, ok := r.entry(n[:strings.LastIndexByte(n, '.')]); ok && e.kind == Env && e.args == none {
+			r.record(Call{Kind: Env, Name: n, Args: []string{last}})
 		}
-		r.p.Opaque = r.p.Opaque || !v.plain
-		return gap
-	}
-	return v
-}
-
-// chain reads the members of a name up to a call.
-func (r *reader) chain(n string, on value) value {
-	for r.at < len(r.toks) {
-		t, next := r.token(r.at), r.token(r.at+1)
-		switch {
-		case r.is("->", "::", "?.", ".", ":") && t.solid && next.solid && next.kind == name && (t.s != "." || r.join != ".") && (t.s != ":" || r.colon):
-			r.at += 2
-			n += "." + next.s
-			continue
-		case r.is("(") && (t.solid || !r.bare):
-			r.at++
-			return r.behind(r.call(n, on, r.list()))
-		case t.kind == literal && t.solid && r.ticks == 't':
-			r.at++
-			return r.behind(r.call(n, on, []value{r.literal(t)}))
-		case (r.is("[") || r.is("{") && strings.HasPrefix(n, "$")) && t.solid:
-			r.at++
-			index := r.list()
-			if e, ok := r.entry(n); ok && e.kind == Env {
-				if len(index) > 0 && index[0].name != "" {
-					index[0] = plainText(index[0].name)
-				}
-				return r.behind(r.recordKnown(n, entry{kind: Env}, on, index))
+	case !ok:
+	case e.kind == Env && e.args == none:
+		if r.is(at, "[", "{") {
+			if c.Args = r.args(at+1, r.close[at]); r.token(at+1).kind == name {
+				c.Args = []string{r.toks[at+1].s}
 			}
-			return r.behind(gap)
 		}
-		break
-	}
-	if at := strings.LastIndexByte(n, '.'); at > 0 {
-		if e, ok := r.calls[r.full(n[:at])]; ok && e.kind == Env && e.shape == whole {
-			return r.recordKnown(n, e, on, []value{plainText(n[at+1:])})
+		r.record(c)
+	case called, r.bare && r.argument(at), r.ticks == 't' && r.token(at).kind == literal && r.toks[at].solid:
+		r.call(c, e, from, at, end)
+	case e.kind.runs() || e.kind == Fork || last == "delete":
+		if r.bare || e.args == receiver {
+			r.call(c, e, from, at, at)
+		} else if r.is(from-1, "(", ",", "=", "[") && !r.is(at, "=", "=>", "}") { // as a value
+			c.Args = []string{Gap}
+			r.record(c)
 		}
 	}
-	if e, ok := r.entry(n); ok && e.kind == Env && e.shape == whole {
-		return r.recordKnown(n, e, on, nil)
-	}
-	if r.bare && r.callsBare(n) {
-		return r.call(n, on, r.bareArguments())
-	}
-	if e, ok := r.entry(n); ok && (e.kind.runs() || e.kind == Fork || on.plain && r.bare) && !r.is("=", "=>") {
-		if r.bare || e.shape == receiver { // a call without arguments
-			return r.recordKnown(n, e, on, nil)
-		}
-		return value{text: Gap, name: n}
-	}
-	return r.variable(n)
+	return max(from+1, at-map[bool]int{true: 1}[called])
 }
 
-func (r *reader) variable(n string) value {
-	if v, ok := r.vars[strings.TrimLeft(n, "@%$")]; ok {
-		return v
-	}
-	return value{text: Gap, name: n}
-}
-
-func (r *reader) callsBare(n string) bool {
-	if e, ok := r.entry(n); !ok || e.kind == Env {
-		return false
-	}
-	t := r.token(r.at)
+// argument reports whether the argument of a call without parentheses follows.
+func (r *reader) argument(at int) bool {
+	t := r.token(at)
 	return t.kind == literal || t.kind == number || t.kind == name && !slices.Contains(enders, t.s) ||
-		r.is("[", "$", "%", "@", "\\", "<", "*", "-") ||
-		r.is("(") && !t.solid
+		r.is(at, "[", "$", "%", "@", "\\", "<", "*", "-") || r.is(at, "(") && !t.solid
 }
 
-func (r *reader) tabled(n string) bool {
-	_, ok := r.calls[n]
-	return ok && (r.is("(") || r.bare && r.callsBare(n))
-}
-
-func (r *reader) bareArguments() []value {
-	var args []value
-	for r.at < len(r.toks) && len(args) < maxItems {
-		before := r.at
-		args = append(args, r.expression())
-		if !r.is(",") && !r.is(":") || r.at == before {
-			break
-		}
-		r.at++
+// entry looks a name up in the language's table: as it is, as a method of any receiver, or
+// by its library.
+func (r *reader) entry(n string) (entry, bool) {
+	if n == ticks {
+		return entry{Run, first}, true
 	}
-	return args
+	if r.folds {
+		n = strings.ToLower(n)
+	}
+	n = strings.ReplaceAll(strings.TrimLeft(n, "&\\@"), "\\", ".")
+	for _, prefix := range []string{"globalThis.", "Kernel.", "CORE.", "node:"} {
+		n = strings.TrimPrefix(n, prefix)
+	}
+	if root, rest, ok := strings.Cut(n, "."); r.alias[root] != "" {
+		if n = r.alias[root]; ok {
+			n += "." + rest
+		}
+	}
+	at := strings.LastIndexByte(n, '.')
+	for _, n := range []string{n, n[max(at, 0):], "." + n} {
+		if e, ok := r.calls[n]; ok {
+			return e, true
+		}
+	}
+	for ; at > 0; at = strings.LastIndexByte(n[:at], '.') {
+		if e, ok := r.calls[n[:at]+".*"]; ok {
+			return e, true
+		}
+	}
+	return entry{}, false
 }
 
-// imports reads the names imported from libraries.
-func (r *reader) imports(word string) value {
-	module, last := "", ""
-	for ; r.at < len(r.toks) && r.token(r.at).kind != newline && !r.is(";"); r.at++ {
-		t := r.token(r.at)
+// call records a call whose arguments are between two indexes.
+func (r *reader) call(c Call, e entry, from, at, end int) {
+	switch c.Args = r.args(at, end); e.args {
+	case first:
+		if !r.is(at, "[", "(") {
+			c.Args = r.args(at, min(end, r.statement(at, ",")))
+		} else if at < end {
+			c.Args = r.args(at+1, r.close[at])
+		}
+	case last:
+		c.Args = c.Args[max(0, len(c.Args)-1):]
+	case none:
+		c.Args = nil
+	case receiver:
+		c.Args = r.args(r.before(from), from)
+	case opened:
+		c.open()
+	}
+	switch c.Kind {
+	case Harmless:
+		if on := r.args(r.before(from), from); c.Name == "delete" && len(on) > 0 && strings.ContainsAny(on[0], "/~") {
+			r.record(Call{Kind: Delete, Name: c.Name, Args: on}) // a method of a path
+		}
+		return
+	case decodes:
+		r.p.Hidden = true
+	case module:
+		r.p.Opaque = r.p.Opaque || !c.Plain()
+	case named:
+		for i, a := range c.Args {
+			if e, ok := r.entry(a); ok && e.kind.runs() {
+				r.record(Call{Kind: e.kind, Name: a, Args: append(slices.Clone(c.Args[i+1:]), Gap)})
+			}
+			r.p.Opaque = r.p.Opaque || a == Gap && i == len(c.Args)-1
+		}
+	case Delete:
+		for i := at; i < end; i++ {
+			if r.toks[i].s == "recursive" {
+				c.Kind = DeleteTree
+			}
+		}
+	}
+	r.record(c)
+}
+
+// open sets the arguments of a call to the files that it opens for writing. Opening can
+// also run a command.
+func (c *Call) open() {
+	var files []string
+	c.Kind = Harmless
+	for i, a := range c.Args {
+		text, mode := strings.Trim(a, "| "), strings.Trim(a, "rwabxt+<>|-: ") == "" && a != ""
 		switch {
-		case t.kind == literal:
-			module = t.parts[0].s
-		case t.kind != name || t.s == "import":
-		case t.s == "as":
-			r.at++
-			r.alias[r.token(r.at).s] = last
-		case word == "from" && module == "":
-			module = t.s
-			for r.token(r.at+1).s == "." {
-				r.at += 2
-				module += "." + r.token(r.at).s
-			}
-		case word == "from":
-			last = module + "." + t.s
-			r.alias[t.s] = last
-		default:
-			last = t.s
-			for r.token(r.at+1).s == "." || r.token(r.at+1).s == "::" {
-				r.at += 2
-				last += "." + r.token(r.at).s
-			}
+		case i > 0 && mode && strings.Contains(a, "|") || !mode && text != strings.TrimSpace(a):
+			c.Kind = Run
+		case i > 0 && mode && strings.ContainsAny(a, "wax+>") || a == Gap && i == 1, strings.HasPrefix(a, ">"):
+			c.Kind = Write
+		}
+		if !mode && a != Gap {
+			files = append(files, strings.TrimLeft(text, "<>+ "))
 		}
 	}
-	return gap
+	c.Args = files
+}
+
+// record adds a call to the program, and reads the text that it evaluates.
+func (r *reader) record(c Call) {
+	if c.Kind == Harmless || c.Kind >= decodes {
+		return
+	}
+	if len(r.p.Calls) >= maxItems {
+		r.p.Opaque = true
+		return
+	}
+	if r.p.Calls = append(r.p.Calls, c); c.Kind == Eval {
+		r.p.Opaque = r.p.Opaque || !c.Plain()
+		for _, a := range c.Args {
+			r.text(a)
+		}
+	}
 }

@@ -9,18 +9,18 @@ import (
 // Kind is the effect of a call.
 type Kind int
 
-// The kinds of calls. The arguments of Exec are the words of one command, those of Shell
-// one shell line. Eval runs text in the same language, Load a file. Env reads a variable
-// of the environment, or all of it if there are no arguments. Connect opens a socket or
-// listens on one.
+// The kinds of calls. The arguments of Run are a shell line, or the words of a command.
+// Eval runs text in the same language, Load a file. Env reads a variable of the
+// environment, or all of it if there are no arguments. Connect opens a socket or listens
+// on one. Move deletes its first argument and writes the others.
 const (
 	Harmless Kind = iota
-	Exec
-	Shell
+	Run
 	Eval
 	Load
 	Delete
 	DeleteTree
+	Move
 	Write
 	Fetch
 	Send
@@ -30,68 +30,47 @@ const (
 	Signal
 	Chdir
 	decodes // decodes data into text
-	module  // returns the named library
-	member  // returns the named member
-	sends   // calls the named function
-	same    // returns its first argument
-	paths   // joins its arguments to a path
+	module  // returns a library
+	named   // calls or returns a function by its name
+	same    // returns its arguments
 	home    // returns the home directory
 	here    // returns the working directory
 )
 
 // runs reports whether calls of the kind run or delete something. They count even if the
 // function is only passed as an argument.
-func (k Kind) runs() bool { return k >= Exec && k <= DeleteTree }
+func (k Kind) runs() bool { return k >= Run && k <= DeleteTree }
 
-// shape selects the relevant arguments of a call.
-type shape int
-
+// The relevant arguments of a call.
 const (
-	first shape = iota
+	first = iota
 	all
-	program  // a program, and a list of arguments
-	zero     // a program, its argv[0], and its arguments
-	mode     // a mode, then as in zero
-	receiver // the receiver of the method
 	last
-	moved // source and destination of a move
-	opened
 	none
-	whole // not a function
+	receiver // the receiver of the method
+	opened   // a file, and a mode
 )
 
 // entry describes a known name.
 type entry struct {
-	kind  Kind
-	shape shape
-}
-
-// entries are the known calls of a language.
-type entries struct {
-	calls map[string]entry
-	awk   bool
-	colon bool // members may follow a colon
+	kind Kind
+	args int
 }
 
 // verbs are the first words of the table's lines.
 var verbs = map[string]entry{
 	"ok":         {Harmless, none},
-	"shell":      {Shell, first},
-	"pipe":       {Shell, first},
-	"words":      {Shell, all},
-	"pipewords":  {Shell, all},
-	"file":       {Exec, program},
-	"zero":       {Exec, zero},
-	"mode":       {Exec, mode},
-	"receiver":   {Shell, receiver},
+	"shell":      {Run, first},
+	"words":      {Run, all},
+	"receiver":   {Run, receiver},
 	"eval":       {Eval, first},
 	"load":       {Load, first},
 	"delete":     {Delete, all},
 	"tree":       {DeleteTree, all},
-	"empty":      {Delete, first},
 	"own-delete": {Delete, receiver},
 	"own-tree":   {DeleteTree, receiver},
-	"move":       {Write, moved},
+	"empty":      {Delete, first},
+	"move":       {Move, all},
 	"write":      {Write, first},
 	"own-write":  {Write, receiver},
 	"last-write": {Write, last},
@@ -99,17 +78,16 @@ var verbs = map[string]entry{
 	"fetch":      {Fetch, first},
 	"send":       {Send, first},
 	"connect":    {Connect, none},
-	"env":        {Env, whole},
+	"env":        {Env, none},
 	"getenv":     {Env, first},
 	"fork":       {Fork, none},
 	"signal":     {Signal, all},
 	"chdir":      {Chdir, first},
-	"decode":     {decodes, first},
+	"decode":     {decodes, none},
 	"module":     {module, first},
-	"member":     {member, first},
-	"sends":      {sends, first},
+	"named":      {named, all},
 	"same":       {same, first},
-	"path":       {paths, all},
+	"path":       {same, all},
 	"home":       {home, none},
 	"cwd":        {here, none},
 }
@@ -118,13 +96,13 @@ var verbs = map[string]entry{
 var calls string
 
 type tabled struct {
-	byLanguage map[string]entries
+	byLanguage map[string]map[string]entry
 	byProgram  map[string]string
 }
 
 // table is the parsed table, read on first use.
 var table = sync.OnceValue(func() tabled {
-	t := tabled{map[string]entries{}, map[string]string{}}
+	t := tabled{map[string]map[string]entry{}, map[string]string{}}
 	var section map[string]entry
 	for line := range strings.Lines(calls) {
 		words := strings.Fields(line)
@@ -134,7 +112,7 @@ var table = sync.OnceValue(func() tabled {
 		case words[0][0] == '[':
 			section = map[string]entry{}
 			language := strings.Trim(words[0], "[]")
-			t.byLanguage[language] = entries{section, language == "awk", language == "lua"}
+			t.byLanguage[language] = section
 			for _, p := range words[1:] {
 				t.byProgram[p] = language
 			}
@@ -148,8 +126,6 @@ var table = sync.OnceValue(func() tabled {
 	}
 	return t
 })
-
-func tables() map[string]entries { return table().byLanguage }
 
 // LanguageOf returns the language of an interpreter, or "other" if it is unknown.
 func LanguageOf(program string) string {

@@ -22,21 +22,20 @@ const (
 	newline
 )
 
-// token is a token of a text. A literal consists of parts.
+// token is a token of a text. A literal with interpolated code is several tokens: its
+// parts, the code in parentheses, and glue between them.
 type token struct {
 	kind  kind
-	s     string // text of a name, number or sign
-	parts []part
-	runs  bool // the literal is a shell command
-	code  bool // the literal is a program in this language
+	s     string
 	solid bool // directly follows the previous token
 }
 
-// part is a piece of a literal: plain text, or interpolated code.
-type part struct {
-	s    string
-	code bool
-}
+// glue is the sign between the parts of a literal, and ticks the name of the function that
+// runs the text between backquotes.
+const (
+	glue  = "\x00+"
+	ticks = "`"
+)
 
 // grammar describes the tokens of a language.
 type grammar struct {
@@ -45,6 +44,7 @@ type grammar struct {
 	ticks    byte   // backquotes: 'r' runs a command, 't' is a text
 	fill     string // start of interpolated code: "#{", "${", "$", "{"
 	join     string // concatenation operators, separated by spaces
+	members  string // signs before a member, separated by spaces
 	sigils   string // characters that begin names
 	bare     bool   // calls need no parentheses
 	folds    bool   // names are case-insensitive
@@ -53,30 +53,42 @@ type grammar struct {
 
 // grammars are the grammars of the languages in the table.
 var grammars = map[string]grammar{
-	"python":     {comments: "#", fill: "{", join: "+"},
-	"javascript": {comments: "// #!", ticks: 't', fill: "${", join: "+", regex: true},
-	"perl":       {comments: "#", raw: "'", ticks: 'r', fill: "$", join: ".", sigils: "$@%", bare: true, regex: true},
-	"ruby":       {comments: "#", raw: "'", ticks: 'r', fill: "#{", join: "+ <<", sigils: "$@", bare: true, regex: true},
-	"php":        {comments: "// #", raw: "'", ticks: 'r', fill: "$", join: ".", sigils: "$", bare: true, folds: true},
-	"lua":        {comments: "--", join: "..", bare: true},
-	"awk":        {comments: "#", sigils: "$", bare: true, regex: true},
-	"go":         {comments: "//", ticks: 't', join: "+"},
-	"other":      {comments: "// --", join: "+ ^ ++ ~ &", bare: true},
+	"python":     {comments: "#", fill: "{", join: "+", members: "."},
+	"javascript": {comments: "// #!", ticks: 't', fill: "${", join: "+", members: ". ?.", regex: true},
+	"perl": {
+		comments: "#", raw: "'", ticks: 'r', fill: "$",
+		join: ".", members: "-> ::", sigils: "$@%", bare: true, regex: true,
+	},
+	"ruby": {
+		comments: "#", raw: "'", ticks: 'r', fill: "#{",
+		join: "+ <<", members: ". ::", sigils: "$@", bare: true, regex: true,
+	},
+	"php": {
+		comments: "// #", raw: "'", ticks: 'r', fill: "$",
+		join: ".", members: "-> ::", sigils: "$", bare: true, folds: true,
+	},
+	"lua": {comments: "--", join: "..", members: ". :", bare: true},
+	"awk": {comments: "#", sigils: "$", bare: true, regex: true},
+	"go":  {comments: "//", ticks: 't', join: "+", members: "."},
 }
 
-// maxTokens is the maximum number of tokens in a text.
-const maxTokens = 1 << 16
+// The limits of one text: its tokens, and the nesting of interpolated code.
+const (
+	maxTokens = 1 << 16
+	maxNested = 8
+)
 
 // scanner splits a text into tokens.
 type scanner struct {
 	grammar
-	text string
-	at   int
-	out  []token
-	lost bool // a literal is not terminated
+	text   string
+	at     int
+	nested int
+	out    []token
+	lost   bool // the text was not read completely
 }
 
-func (s *scanner) rest() string { return s.text[s.at:] }
+func (s *scanner) rest() string { return s.text[min(s.at, len(s.text)):] }
 
 func (s *scanner) peek(i int) byte {
 	if s.at+i < len(s.text) {
@@ -85,58 +97,59 @@ func (s *scanner) peek(i int) byte {
 	return 0
 }
 
-func (s *scanner) add(t token) { s.out = append(s.out, t) }
+func (s *scanner) add(k kind, text string) { s.out = append(s.out, token{kind: k, s: text}) }
 
-func letter(c byte) bool {
-	return c == '_' || c|0x20 >= 'a' && c|0x20 <= 'z' || c >= utf8.RuneSelf
+func (s *scanner) signs(texts ...string) {
+	for _, text := range texts {
+		s.out = append(s.out, token{kind: sign, s: text, solid: true})
+	}
 }
+
+func letter(c byte) bool { return c == '_' || c|0x20 >= 'a' && c|0x20 <= 'z' || c >= utf8.RuneSelf }
 
 func digit(c byte) bool { return c >= '0' && c <= '9' }
 
-func (s *scanner) scan() []token {
+func (s *scanner) scan() {
 	for s.at < len(s.text) && len(s.out) < maxTokens {
 		from, n := s.at, len(s.out)
-		solid := from > 0 && !strings.ContainsRune(" \t\n", rune(s.text[from-1]))
 		s.next()
 		if len(s.out) > n {
-			s.out[n].solid = solid
+			s.out[n].solid = from > 0 && strings.IndexByte(" \t\n", s.text[from-1]) < 0
 		}
-		if s.at == from {
-			s.at++
-		}
+		s.at = max(s.at, from+1)
 	}
 	s.lost = s.lost || s.at < len(s.text)
-	return s.out
 }
 
 func (s *scanner) next() {
 	switch c := s.peek(0); {
 	case c == '\n':
 		s.at++
-		s.add(token{kind: newline})
+		s.add(newline, "")
 	case c == ' ' || c == '\t' || c == '\r' || c == '\\' && s.peek(1) == '\n':
 		s.at++
 	case s.comment():
 	case c == '"' || c == '\'' || c == '`' && s.ticks != 0:
 		s.quoted(c, "")
 	case s.regex && c == '/' && s.expectsValue():
-		s.enclosed("m", '/', 1)
-	case letter(c) || strings.IndexByte(s.sigils, c) >= 0 && (letter(s.peek(1)) || s.peek(1) == '{' || digit(s.peek(1)) ||
-		c == '$'):
+		s.enclosed()
+		s.add(number, "0")
+	case letter(c),
+		strings.IndexByte(s.sigils, c) >= 0 && (letter(s.peek(1)) || strings.IndexByte("{$0123456789", s.peek(1)) >= 0):
 		s.word()
 	case digit(c):
 		from := s.at
 		for digit(s.peek(0)) || letter(s.peek(0)) || s.peek(0) == '.' && digit(s.peek(1)) {
 			s.at++
 		}
-		s.add(token{kind: number, s: s.text[from:s.at]})
+		s.add(number, s.text[from:s.at])
 	default:
-		s.sign()
+		s.operator()
 	}
 }
 
 func (s *scanner) comment() bool {
-	if s.peek(0) == '/' && s.peek(1) == '*' && s.comments != "#" {
+	if strings.HasPrefix(s.rest(), "/*") && s.comments != "#" {
 		_, after, ok := strings.Cut(s.rest()[2:], "*/")
 		s.lost = s.lost || !ok
 		s.at = len(s.text) - len(after)
@@ -158,37 +171,36 @@ func (s *scanner) quoted(q byte, prefix string) {
 	if three := strings.Repeat(end, 3); q != '`' && strings.HasPrefix(s.rest(), three) {
 		end = three
 	}
-	raw := strings.IndexByte(s.raw, q) >= 0 || strings.Contains(prefix, "r")
 	s.at += len(end)
 	from := s.at
 	for !strings.HasPrefix(s.rest(), end) {
-		if s.peek(0) == '\\' {
+		if s.at++; s.text[s.at-1] == '\\' {
 			s.at++
 		}
 		if s.at >= len(s.text) {
 			s.lost, s.at = true, len(s.text)
-			s.add(token{kind: literal, parts: []part{{s: s.text[from:]}}})
+			s.add(literal, s.text[from:])
 			return
 		}
-		s.at++
 	}
 	body := s.text[from:s.at]
 	s.at += len(end)
-	t := token{kind: literal, runs: q == '`' && s.ticks == 'r'}
 	switch fills := s.fill != "{" || strings.Contains(prefix, "f"); {
-	case raw:
-		t.parts = []part{{s: strings.NewReplacer(`\\`, `\`, `\`+string(q), string(q)).Replace(body)}}
+	case strings.IndexByte(s.raw, q) >= 0 || strings.Contains(prefix, "r"):
+		s.add(literal, strings.NewReplacer(`\\`, `\`, `\`+string(q), string(q)).Replace(body))
 	case fills && (s.ticks != 't' || q == '`'):
-		t.parts = s.splitInterpolated(body)
+		s.interpolated(body, q == '`' && s.ticks == 'r')
 	default:
-		t.parts = []part{{s: Unescape(body)}}
+		s.add(literal, Unescape(body))
 	}
-	s.add(t)
 }
 
-// splitInterpolated splits a literal into text and interpolated code.
-func (s *scanner) splitInterpolated(body string) []part {
-	var out []part
+// interpolated adds the parts of a literal, which may be a command that runs.
+func (s *scanner) interpolated(body string, runs bool) {
+	if runs {
+		s.add(name, ticks)
+		s.signs("(")
+	}
 	from := 0
 	for i := 0; s.fill != "" && i < len(body); i++ {
 		if body[i] == '\\' {
@@ -202,35 +214,54 @@ func (s *scanner) splitInterpolated(body string) []part {
 		end := begin
 		switch {
 		case s.fill[len(s.fill)-1] == '{':
-			end = closing(body, begin, '{', '}')
+			end = closing(body, begin)
 		case begin < len(body) && (body[begin] == '{' || body[begin] == '('):
-			end = closing(body, begin+1, body[begin], map[byte]byte{'{': '}', '(': ')'}[body[begin]])
 			begin++
+			end = closing(body, begin)
 		default:
 			begin = i
 			for end < len(body) && (letter(body[end]) || digit(body[end])) {
 				end++
 			}
 		}
-		if end == i+1 || end > len(body) {
+		if end == i+1 {
 			continue
 		}
-		out = append(out, part{s: Unescape(body[from:i])}, part{s: body[begin:end], code: true})
-		if from = end; end < len(body) && (body[end] == '}' || body[end] == ')') && begin > i {
-			from++
+		s.add(literal, Unescape(body[from:i]))
+		s.signs(glue, "(")
+		s.inner(body[begin:end])
+		s.signs(")", glue)
+		from = end
+		if begin > i {
+			from = min(end+1, len(body))
 		}
 		i = from - 1
 	}
-	return append(out, part{s: Unescape(body[from:])})
+	s.add(literal, Unescape(body[from:]))
+	if runs {
+		s.signs(")")
+	}
 }
 
-func closing(s string, from int, open, end byte) int {
+// inner adds the tokens of code in a literal.
+func (s *scanner) inner(text string) {
+	in := scanner{grammar: s.grammar, text: text, nested: s.nested + 1}
+	if in.nested > maxNested {
+		s.lost = true
+		return
+	}
+	in.scan()
+	s.out, s.lost = append(s.out, in.out...), s.lost || in.lost
+}
+
+// closing returns the index of the bracket that closes the one before from.
+func closing(s string, from int) int {
 	depth := 1
 	for i := from; i < len(s); i++ {
 		switch s[i] {
-		case open:
+		case '{', '(':
 			depth++
-		case end:
+		case '}', ')':
 			if depth--; depth == 0 {
 				return i
 			}
@@ -240,141 +271,137 @@ func closing(s string, from int, open, end byte) int {
 }
 
 func (s *scanner) expectsValue() bool {
-	i := len(s.out) - 1
-	if i < 0 {
+	if len(s.out) == 0 {
 		return true
 	}
-	switch t := s.out[i]; t.kind {
+	switch t := s.out[len(s.out)-1]; t.kind {
 	case sign:
 		return !strings.Contains(")]}", t.s)
 	case name:
-		return slices.Contains(
-			[]string{"if", "unless", "and", "or", "not", "return", "split", "grep", "print", "when", "while"},
-			t.s,
-		)
+		return slices.Contains(strings.Fields("if unless and or not return split grep print when while"), t.s)
+	default:
+		return t.kind == newline
 	}
-	return s.out[i].kind == newline
 }
 
-// enclosed reads the parts of a quoting operator or of a regular expression.
-func (s *scanner) enclosed(op string, open byte, times int) {
+// enclosed reads a text between delimiters, and the letters after it.
+func (s *scanner) enclosed() (body, flags string) {
+	open := s.peek(0)
 	end := open
 	if i := strings.IndexByte("([{<", open); i >= 0 {
 		end = ")]}>"[i]
 	}
-	var bodies []string
-	for n := range times {
-		s.at++
-		from, depth := s.at, 1
-		for ; s.at < len(s.text) && depth > 0; s.at++ {
-			switch s.peek(0) {
-			case '\\':
-				s.at++
-			case end:
-				depth--
-			case open:
-				depth++
-			}
-		}
-		s.lost = s.lost || depth > 0
-		s.at = min(s.at, len(s.text))
-		bodies = append(bodies, strings.TrimSuffix(s.text[min(from, s.at):s.at], string(end)))
-		if s.at--; open != end && n+1 < times { // the second part has brackets of its own
-			s.at += 1 + strings.IndexFunc(s.text[s.at+1:]+"x", func(r rune) bool { return r != ' ' })
-			s.at = min(s.at, len(s.text))
+	s.at++
+	from, depth := s.at, 1
+	for ; s.at < len(s.text) && depth > 0; s.at++ {
+		switch s.peek(0) {
+		case '\\':
+			s.at++
+		case end:
+			depth--
+		case open:
+			depth++
 		}
 	}
-	s.at = min(s.at+1, len(s.text))
-	flags := s.at
-	for letter(s.peek(0)) && strings.Contains("smtryqr", op) {
+	s.lost = s.lost || depth > 0
+	s.at = min(s.at, len(s.text))
+	body = strings.TrimSuffix(s.text[min(from, s.at):s.at], string(end))
+	after := s.at
+	for letter(s.peek(0)) {
 		s.at++
 	}
-	switch op {
-	case "qw", "w", "W", "i":
-		s.add(token{kind: sign, s: "["})
-		for w := range strings.FieldsSeq(bodies[0]) {
-			s.add(token{kind: literal, parts: []part{{s: w}}})
-			s.add(token{kind: sign, s: ","})
-		}
-		s.add(token{kind: sign, s: "]"})
-	case "s":
-		if strings.Contains(s.text[flags:s.at], "e") {
-			s.add(token{kind: literal, parts: []part{{s: bodies[1]}}, code: true})
-			break
-		}
-		s.add(token{kind: number, s: "0"})
-	case "m", "qr", "tr", "y":
-		s.add(token{kind: number, s: "0"})
-	case "qq", "Q", "qx", "x":
-		s.add(token{kind: literal, parts: s.splitInterpolated(bodies[0]), runs: strings.HasSuffix(op, "x")})
-	default:
-		s.add(token{kind: literal, parts: []part{{s: bodies[0]}}})
-	}
+	return body, s.text[after:s.at]
 }
 
-// word reads a name, or a literal with a prefix.
+// word reads a name, a literal with a prefix, or a quoting operator of Perl.
 func (s *scanner) word() {
 	from := s.at
-	for s.at++; s.at < len(s.text); s.at++ {
-		c := s.peek(0)
-		if !letter(c) && !digit(c) {
-			break
-		}
-	}
-	if s.peek(0) == '!' && s.peek(1) == '(' {
-		defer func() { s.at++ }()
+	for s.at++; letter(s.peek(0)) || digit(s.peek(0)); s.at++ {
 	}
 	w := s.text[from:s.at]
 	q := s.peek(0)
 	switch {
 	case (q == '"' || q == '\'') && len(w) < 3 && strings.Trim(strings.ToLower(w), "rbfu") == "" && s.fill == "{":
 		s.quoted(q, strings.ToLower(w))
-		return
-	case s.regex && s.ticks == 'r' && slices.Contains([]string{"q", "qq", "qw", "qx", "m", "qr", "s", "tr", "y"}, w) && s.raw != "" && s.fill == "$":
-		if open := s.delimiter(); open != 0 {
-			s.enclosed(w, open, map[bool]int{true: 2, false: 1}[w == "s" || w == "tr" || w == "y"])
-			return
+	case s.fill == "$" && s.regex && slices.Contains(strings.Fields("q qq qw qx m qr s tr y"), w) && s.delimited():
+		s.operated(w)
+	default:
+		if q == '!' && s.peek(1) == '(' { // a macro
+			s.at++
 		}
+		s.add(name, w)
 	}
-	s.add(token{kind: name, s: w})
 }
 
-func (s *scanner) delimiter() byte {
-	at := s.at
-	for s.peek(0) == ' ' {
-		s.at++
-	}
-	c := s.peek(0)
-	if c != 0 && strings.IndexByte(" \t\n,;=)", c) < 0 && !letter(c) && !digit(c) && (s.at == at || c != '-') {
-		return c
+// delimited reports whether a delimiter follows, and moves to it.
+func (s *scanner) delimited() bool {
+	at := s.at + len(s.rest()) - len(strings.TrimLeft(s.rest(), " "))
+	if at >= len(s.text) || strings.IndexByte("\t\n,;=)", s.text[at]) >= 0 || letter(s.text[at]) || digit(s.text[at]) ||
+		at > s.at && s.text[at] == '-' {
+		return false
 	}
 	s.at = at
-	return 0
+	return true
 }
 
-// signs are the operators of several characters.
-var signs = strings.Fields("=== !== <=> ... == != <= >= => -> :: ?. && || := << >> ++ += -= .= ?? .. <> ~= =~ |>")
-
-func (s *scanner) sign() {
-	if w := s.peek(1); s.fill == "#{" && s.peek(0) == '%' &&
-		(strings.IndexByte("wWiqQxr", w) >= 0 && strings.IndexByte("([{<|/!", s.peek(2)) >= 0 || w == '(' && s.expectsValue()) {
-		op := string(w)
-		if s.at += 2; w == '(' {
-			op = "Q"
+// operated adds the text of a quoting operator.
+func (s *scanner) operated(op string) {
+	open := s.peek(0)
+	body, flags := s.enclosed()
+	if op == "s" || op == "tr" || op == "y" {
+		if s.at -= len(flags); strings.IndexByte("([{<", open) < 0 {
 			s.at--
+		} else {
+			s.delimited()
 		}
-		s.enclosed(op, s.peek(0), 1)
+		body, flags = s.enclosed()
+	}
+	switch op {
+	case "qw", "w", "W":
+		s.signs("[")
+		for w := range strings.FieldsSeq(body) {
+			s.add(literal, w)
+			s.signs(",")
+		}
+		s.signs("]")
+	case "qq", "Q", "qx", "x":
+		s.interpolated(body, strings.HasSuffix(op, "x"))
+	case "q":
+		s.add(literal, body)
+	default:
+		if op == "s" && strings.Contains(flags, "e") {
+			s.signs("(")
+			s.inner(body)
+			s.signs(")")
+		}
+		s.add(number, "0")
+	}
+}
+
+// operators are the signs of several characters.
+var operators = strings.Fields("=== !== <=> ... == != <= >= => -> :: ?. && || := << >> ++ += -= .= ?? .. <> ~= =~ |>")
+
+func (s *scanner) operator() {
+	if w := s.peek(1); s.fill == "#{" && s.peek(0) == '%' &&
+		(strings.IndexByte("wWqQx", w) >= 0 && strings.IndexByte("([{<|/!", s.peek(2)) >= 0 || w == '(' && s.expectsValue()) {
+		op := string(w)
+		if s.at++; w == '(' {
+			op = "Q"
+		} else {
+			s.at++
+		}
+		s.operated(op)
 		return
 	}
-	for _, long := range signs {
+	for _, long := range operators {
 		if strings.HasPrefix(s.rest(), long) {
 			s.at += len(long)
-			s.add(token{kind: sign, s: long})
+			s.add(sign, long)
 			return
 		}
 	}
 	s.at++
-	s.add(token{kind: sign, s: s.text[s.at-1 : s.at]})
+	s.add(sign, s.text[s.at-1:s.at])
 }
 
 // Unescape decodes the escape sequences in a text.
