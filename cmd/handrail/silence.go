@@ -11,9 +11,9 @@ import (
 // within seconds.
 const maxSilence = 2 * time.Minute
 
-// endSilent has a transport give up connections that carry nothing in either direction for longer than most.
+// endSilent has a transport give up connections that carry nothing in either direction for longer than limit.
 // Without it, an answer that stops in the middle while the connection stays would be waited for without end.
-func endSilent(t *http.Transport, most time.Duration) {
+func endSilent(t *http.Transport, limit time.Duration) {
 	dial := t.DialContext
 	if dial == nil {
 		dial = new(net.Dialer).DialContext
@@ -23,7 +23,7 @@ func endSilent(t *http.Transport, most time.Duration) {
 		if err != nil {
 			return nil, err
 		}
-		return heardConn{conn, most}, nil //control:silent-connection
+		return heardConn{conn, limit}, nil //control:silent-connection
 	}
 }
 
@@ -31,12 +31,12 @@ func endSilent(t *http.Transport, most time.Duration) {
 type heardConn struct {
 	net.Conn
 
-	most time.Duration
+	limit time.Duration
 }
 
 // Read implements [net.Conn].
 func (c heardConn) Read(p []byte) (int, error) {
-	if err := c.SetDeadline(time.Now().Add(c.most)); err != nil {
+	if err := c.SetDeadline(time.Now().Add(c.limit)); err != nil {
 		return 0, err
 	}
 	return c.Conn.Read(p)
@@ -44,7 +44,7 @@ func (c heardConn) Read(p []byte) (int, error) {
 
 // Write implements [net.Conn].
 func (c heardConn) Write(p []byte) (int, error) {
-	if err := c.SetDeadline(time.Now().Add(c.most)); err != nil {
+	if err := c.SetDeadline(time.Now().Add(c.limit)); err != nil {
 		return 0, err
 	}
 	return c.Conn.Write(p)
