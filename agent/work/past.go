@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"github.com/handrail-bot/handrail/agent/workspace"
 	"github.com/handrail-bot/handrail/gitops"
@@ -55,7 +56,11 @@ func (e *Engine) startPast(ctx context.Context, j Job, branch string, want gitop
 			name = workspace.GitFailed
 		}
 		if err = errors.Join(err, os.WriteFile(filepath.Join(dir, name), nil, 0o644)); err != nil && ctx.Err() == nil {
-			e.cfg.Log.Warn("git shows no past in the workspace", "session", j.Task.Session, "err", err)
+			said := "git shows no past in the workspace"
+			if errors.Is(err, syscall.ENOSPC) {
+				said += ": free disk space, the session goes on without it"
+			}
+			e.cfg.Log.Warn(said, "session", j.Task.Session, "err", err)
 		}
 	}()
 	return p, nil
