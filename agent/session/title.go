@@ -63,7 +63,8 @@ var (
 
 // claimsTests reports whether a title says that there are new tests, and no changed file is one.
 func claimsTests(title string, files []FileChange) bool {
-	return addsTests().MatchString(title) && !slices.ContainsFunc(files, func(f FileChange) bool { return workspace.IsTest(f.Path) })
+	return addsTests().MatchString(title) &&
+		!slices.ContainsFunc(files, func(f FileChange) bool { return workspace.IsTest(f.Path) })
 }
 
 // isOrder reports whether the first word of a title can be a verb as in an order, by its form. rest

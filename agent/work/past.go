@@ -56,11 +56,10 @@ func (e *Engine) startPast(ctx context.Context, j Job, branch string, want gitop
 			name = workspace.GitFailed
 		}
 		if err = errors.Join(err, os.WriteFile(filepath.Join(dir, name), nil, 0o644)); err != nil && ctx.Err() == nil {
-			said := "git shows no past in the workspace"
 			if errors.Is(err, syscall.ENOSPC) {
-				said += ": free disk space, the session goes on without it"
+				err = fmt.Errorf("%w: free disk space; the session goes on without it", err)
 			}
-			e.cfg.Log.Warn(said, "session", j.Task.Session, "err", err)
+			e.cfg.Log.Warn("git shows no past in the workspace", "session", j.Task.Session, "err", err)
 		}
 	}()
 	return p, nil

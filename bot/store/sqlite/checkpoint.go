@@ -27,8 +27,9 @@ type checkpointer struct {
 	done  chan struct{}
 }
 
-func newCheckpointer(db *sql.DB, log *slog.Logger) *checkpointer {
-	ctx, stop := context.WithCancel(context.Background())
+// newCheckpointer starts the copying, which ends with close and not with ctx.
+func newCheckpointer(ctx context.Context, db *sql.DB, log *slog.Logger) *checkpointer {
+	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
 	c := &checkpointer{db: db, log: log, wrote: make(chan struct{}, 1), stop: stop, done: make(chan struct{})}
 	go c.loop(ctx)
 	return c

@@ -60,7 +60,7 @@ func open(ctx context.Context, c Config) (*sqlstore.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	keeper := newCheckpointer(read, c.Log)
+	keeper := newCheckpointer(ctx, read, c.Log)
 	engine := sqlstore.Engine{
 		Read: read,
 		Begin: func(ctx context.Context) (sqlstore.Tx, error) {

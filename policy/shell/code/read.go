@@ -183,7 +183,9 @@ func (r *reader) statement(at int, ends ...string) int {
 
 // before returns the begin of the statement that an index is in.
 func (r *reader) before(at int) int {
-	for last := at - maxItems; at > max(last, 0) && r.toks[at-1].kind != newline && !r.is(at-1, ";", "="); at-- {
+	last := max(at-maxItems, 0)
+	for at > last && r.toks[at-1].kind != newline && !r.is(at-1, ";", "=") {
+		at--
 	}
 	return at
 }

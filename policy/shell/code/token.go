@@ -316,7 +316,9 @@ func (s *scanner) enclosed() (body, flags string) {
 // word reads a name, a literal with a prefix, or a quoting operator of Perl.
 func (s *scanner) word() {
 	from := s.at
-	for s.at++; letter(s.peek(0)) || digit(s.peek(0)); s.at++ {
+	s.at++
+	for letter(s.peek(0)) || digit(s.peek(0)) {
+		s.at++
 	}
 	w := s.text[from:s.at]
 	q := s.peek(0)
