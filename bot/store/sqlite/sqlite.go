@@ -60,21 +60,14 @@ func open(ctx context.Context, c Config) (*sqlstore.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	keeper := newCheckpointer(ctx, read, c.Log)
 	engine := sqlstore.Engine{
-		Read: read,
-		Begin: func(ctx context.Context) (sqlstore.Tx, error) {
-			keeper.note()
-			return write.BeginTx(ctx, nil)
-		},
+		Read:  read,
+		Begin: func(ctx context.Context) (sqlstore.Tx, error) { return write.BeginTx(ctx, nil) },
 		Field: "json_extract(CAST(doc AS TEXT), '$.%s')",
 		Full:  full,
 		Busy:  busy,
-		Close: func() error {
-			keeper.close()
-			return errors.Join(read.Close(), write.Close())
-		},
-		Lane: make(chan struct{}, 1),
+		Close: func() error { return errors.Join(read.Close(), write.Close()) },
+		Lane:  make(chan struct{}, 1),
 	}
 	err = sqlstore.Prepare(ctx, &engine,
 		sqlstore.Tables{DB: write, Dialect: goose.DialectSQLite3, Files: migrations, Log: c.Log},
@@ -117,8 +110,7 @@ func connect(c Config) (write, read *sql.DB, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	options := url.Values{"_pragma": {"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)",
-		"wal_autocheckpoint(" + strconv.Itoa(maxLogPages) + ")", "journal_size_limit(" + strconv.Itoa(maxLogBytes) + ")"}}
+	options := url.Values{"_pragma": {"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)"}}
 	if c.MaxPages > 0 {
 		options.Add("_pragma", "max_page_count("+strconv.Itoa(c.MaxPages)+")")
 	}
