@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/handrail-bot/handrail/agent/llm/llmcheck"
 	"github.com/handrail-bot/handrail/agent/llm/llmtest"
 )
 
@@ -89,7 +90,7 @@ func (r rival) steps(b *testing.B, repo, home string) float64 {
 			{Name: "task", When: llmtest.Conditions{HasTool: llmtest.Texts{r.tool}}, Turns: r.turns(repo)},
 			{Name: "title", Turns: []llmtest.Turn{{Say: "Line seven", Repeat: true, Optional: true}}},
 		},
-	})
+	}, llmcheck.Dialect)
 	if err != nil {
 		b.Fatal(err)
 	}
