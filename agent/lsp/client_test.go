@@ -492,7 +492,7 @@ func TestOddAnswers(t *testing.T) {
 	}
 }
 
-// TestLacunae: what is null in a list is left out, and a list of problems with it is none. A definition without the
+// TestLacunae: nulls in a list are left out, and a list of problems with one is none. A definition without the
 // range of its name has the range around it, and a symbol without any is none of the first line.
 func TestLacunae(t *testing.T) {
 	for _, lies := range []string{lsptest.Nulls, lsptest.Nulls + "," + lsptest.Pull, lsptest.Rangeless} {
