@@ -140,10 +140,11 @@ type patientJobs struct {
 	log *slog.Logger
 }
 
-// Start implements [store.Jobs].
+// Start implements [store.Jobs]. The runner gives up after ten seconds of its own if its parts
+// wait for the file one after another, and says only that the time is over.
 func (j patientJobs) Start(ctx context.Context) error {
 	err := j.Jobs.Start(ctx)
-	for told := false; busy(err) && ctx.Err() == nil; told = true {
+	for told := false; (busy(err) || errors.Is(err, context.DeadlineExceeded)) && ctx.Err() == nil; told = true {
 		if !told {
 			j.log.WarnContext(ctx, "wait for the database", "err", err)
 		}
