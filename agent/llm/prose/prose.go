@@ -61,7 +61,11 @@ func (a Answer) Edits() bool { return slices.ContainsFunc(a.Acts, Act.edits) }
 // Parse parses an answer. Its time is linear in the length of text, and it never panics.
 func Parse(text string, view View) Answer {
 	r := reader{view: view, lines: strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")}
+	plainMarks(r.lines)
 	r.read()
+	if len(r.acts) == 0 && len(r.doubts) == 0 {
+		r.unfenced()
+	}
 	return r.answer()
 }
 
@@ -72,6 +76,7 @@ type reader struct {
 	at    int
 
 	outer  string // marks of an enclosing fence around the whole answer that is still open
+	quoted *Act   // the last block, if it is only lines of a file in view; Text is these lines
 	acts   []Act
 	words  []string // lines outside of actions
 	doubts []string
@@ -84,6 +89,7 @@ func (r *reader) read() {
 		case r.fence():
 		case strings.HasPrefix(strings.TrimSpace(line), searchMark):
 			r.bareBlocks()
+		case r.bareDiff():
 		case r.request(line):
 			r.at++
 		default:
@@ -118,7 +124,7 @@ func (r *reader) fence() bool {
 	markdown := isMarkdown(r.heading(info))
 	for ; i < len(r.lines); i++ {
 		line := r.lines[i]
-		if m, inner, _, ok := openFence(line); ok && markdown && inner != "" && m[0] == marks[0] {
+		if m, inner, _, ok := openFence(line); ok && markdown && inner != "" && m[0] == marks[0] && len(m) >= len(marks) {
 			nested++
 		} else if closesFence(line, marks) {
 			if nested == 0 {
@@ -175,8 +181,9 @@ func openFence(line string) (marks, info string, indent int, ok bool) {
 	return s[:n], info, indent, true
 }
 
+// closesFence reports whether a line closes a fence; a stop word of the model may follow.
 func closesFence(line, marks string) bool {
-	s := strings.TrimSpace(line)
+	s, _, _ := strings.Cut(strings.TrimSpace(line), "<|")
 	return len(s) >= len(marks) && strings.Trim(s, marks[:1]) == ""
 }
 
@@ -243,7 +250,11 @@ func (r *reader) whole(b block, body []string, name, lang string) {
 	if name == "" && !r.announcesExample() {
 		name = first(r.view.closestFile(text, lang), r.view.partOf(body, lang))
 	}
+	old := r.quoted
+	r.quoted = r.view.quotes(body, name)
 	switch {
+	case old != nil && (name == "" || r.resolvePath(name) == old.Path) && r.replaces(*old, text):
+		return
 	case r.announcesExample() && name == "":
 		r.doubts = append(r.doubts, "a block that is shown as an example was not taken")
 	case name == "":
@@ -268,6 +279,10 @@ func (r *reader) edit(a Act) {
 	a.Path = r.resolvePath(a.Path)
 	if a.Kind == Whole {
 		before := len(r.acts)
+		if f, ok := r.view.file(a.Path); ok && strings.TrimSpace(f.Text) == strings.TrimSpace(a.Text) && r.changes(a.Path) {
+			r.words = append(r.words, a.Text) // how it was before
+			return
+		}
 		r.acts = slices.DeleteFunc(r.acts, func(old Act) bool {
 			if old.Kind != Whole || old.Path != a.Path {
 				return false
@@ -284,6 +299,11 @@ func (r *reader) edit(a Act) {
 	}
 	r.dropHeading()
 	r.acts = append(r.acts, a)
+}
+
+// changes reports whether there is a whole version of a file so far.
+func (r *reader) changes(name string) bool {
+	return slices.ContainsFunc(r.acts, func(a Act) bool { return a.Kind == Whole && a.Path == name })
 }
 
 // dropHeading removes the line that only names a file from the words.
