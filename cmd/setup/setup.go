@@ -17,6 +17,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/ghapp/granted"
 	"github.com/handrail-bot/handrail/cmd/doctor"
 	"github.com/handrail-bot/handrail/cmd/door"
+	"github.com/handrail-bot/handrail/cmd/worktree"
 	"github.com/handrail-bot/handrail/policy/secret"
 )
 
@@ -68,6 +69,13 @@ func (v *Verb) Run(ctx context.Context, w *door.Console, of doctor.Of) error {
 	f := filesIn(dir)
 	if err := f.checkFree(); err != nil {
 		return err
+	}
+	if _, err := worktree.Of(ctx, dir); err == nil {
+		fmt.Fprintf(
+			w.Err,
+			"! %s is in a git repository: never commit the files, which have secrets; --dir names another directory.\n",
+			dir,
+		)
 	}
 	if err := v.ensureAccess(ctx, w, f); err != nil {
 		return err
