@@ -45,7 +45,7 @@ func TestPropose(t *testing.T) {
 		{"bundler", "-- Gemfile --\nsource 'https://rubygems.org'\ngem 'rake'\n", "bundle", "bundle config set --local path vendor/bundle; bundle install", "Gemfile", "gem"},
 		{"composer", "-- composer.json --\n{\"require\": {\"php\": \">=8\", \"a/b\": \"^1\"}}\n", "composer", "composer install --no-interaction --no-progress --prefer-dist", "composer.json", "composer"},
 		{"php alone", "-- composer.json --\n{\"require\": {\"php\": \">=8\", \"ext-json\": \"*\"}}\n", "", "", "", ""},
-		{"maven", "-- pom.xml --\n<project>\n", "mvn", "mvn -B -ntp test -Dtest=None -Dsurefire.failIfNoSpecifiedTests=false -DfailIfNoTests=false", "pom.xml", "maven"},
+		{"maven", "-- pom.xml --\n<project>\n", "mvn", "mvn -B -ntp test -Dtest='*#none' -Dsurefire.failIfNoSpecifiedTests=false -DfailIfNoTests=false -Dmaven.test.failure.ignore=true", "pom.xml", "maven"},
 		{"gradle", "-- build.gradle.kts --\nplugins {}\n-- gradlew --\n", "gradle", "sh ./gradlew --no-daemon test || sh ./gradlew --no-daemon testClasses", "build.gradle.kts", "gradle"},
 		{"dotnet", "-- a.sln --\n-- a.csproj --\n", "dotnet", "dotnet restore", "a.sln a.csproj", "nuget"},
 		{"mix", "-- mix.exs --\n[{:jason, \"~> 1.4\"}]\n-- mix.lock --\n", "mix", "mix local.hex --force --if-missing; mix local.rebar --force --if-missing; mix deps.get; MIX_ENV=test mix deps.compile", "mix.exs mix.lock", "hex"},
