@@ -26,13 +26,13 @@ func (f *finisher) wrongLine(now *session.Verified) *session.Line {
 		if !ok {
 			continue
 		}
-		before, seen := fileIn(f.talk.view(), at.Path)
+		before, seen := f.talk.view().File(at.Path)
 		created := slices.ContainsFunc(f.Files, func(c session.FileChange) bool {
 			return c.Path == at.Path && c.Kind == session.ChangeCreate
 		})
 		l := lineAt(text, at)
 		switch {
-		case l == nil, !seen && !created, slices.Contains(fileLines(before), l.Text()):
+		case l == nil, !seen && !created, slices.Contains(fileLines(before.Text), l.Text()):
 		case slices.ContainsFunc(f.claims.lines, func(had session.Line) bool {
 			return had.Path == l.Path && had.Text() == l.Text() && had.Says == l.Says
 		}):
@@ -49,14 +49,6 @@ func fileOf(items []session.Item, name string) (string, bool) {
 		return "", false
 	}
 	return items[i].Text, true
-}
-
-func fileIn(view prose.View, name string) (string, bool) {
-	i := slices.IndexFunc(view, func(v prose.File) bool { return v.Path == name })
-	if i < 0 {
-		return "", false
-	}
-	return view[i].Text, true
 }
 
 func fileLines(text string) []string {

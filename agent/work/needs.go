@@ -19,7 +19,7 @@ type needs struct {
 	known    bool // the workspace has no packages of its own: a sandbox, or a standard image
 }
 
-// rootFiles are the files at the root of a repository.
+// rootFiles are the files at the root of a repository, and of its directory requirements.
 type rootFiles struct {
 	names []string
 	read  func(name string) string
@@ -40,6 +40,10 @@ func filesAtRoot(ctx context.Context, files project.Files) (rootFiles, error) {
 		}
 		return string(data)
 	}}
+	below, err := files.List(ctx, "requirements", false, maxRootFiles)
+	if err == nil { // most repositories have none
+		list.Entries = append(list.Entries, below.Entries...)
+	}
 	for _, e := range list.Entries {
 		r.names = append(r.names, e.Path)
 	}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"syscall"
 
 	"github.com/handrail-bot/handrail/agent/workspace"
 	"github.com/handrail-bot/handrail/gitops"
@@ -56,9 +55,7 @@ func (e *Engine) startPast(ctx context.Context, j Job, branch string, want gitop
 			name = workspace.GitFailed
 		}
 		if err = errors.Join(err, os.WriteFile(filepath.Join(dir, name), nil, 0o644)); err != nil && ctx.Err() == nil {
-			if errors.Is(err, syscall.ENOSPC) {
-				err = fmt.Errorf("%w: free disk space; the session goes on without it", err)
-			}
+			err = workspace.FullDisk(err, "the session goes on without it")
 			e.cfg.Log.Warn("git shows no past in the workspace", "session", j.Task.Session, "err", err)
 		}
 	}()

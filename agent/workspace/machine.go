@@ -3,6 +3,7 @@ package workspace
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"runtime"
 	"strings"
 )
@@ -22,10 +23,19 @@ func Programs(path string) string {
 	return strings.Join([]string{runtime.GOARCH, path, string(system)}, "\n")
 }
 
-// Etc lists the entries of /etc visible to workspaces that use this machine's programs.
-var Etc = []string{
-	"alternatives", "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "ssl/certs", "ca-certificates", "nsswitch.conf",
-	"protocols", "services", "localtime", "mime.types", "java-17-openjdk", "python3",
+// Etc returns the entries of /etc visible to workspaces that use this machine's programs. Maven's
+// settings, which may have passwords, are not among them.
+func Etc() (out []string) {
+	for _, name := range []string{
+		"alternatives", "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "ssl/certs", "ca-certificates", "nsswitch.conf",
+		"protocols", "services", "localtime", "mime.types", "java-*-openjdk", "maven/m2.conf", "maven/logging", "python3*",
+	} {
+		found, err := filepath.Glob("/etc/" + name)
+		if err == nil { // the patterns are valid
+			out = append(out, found...)
+		}
+	}
+	return out
 }
 
 // EtcFiles returns the generated files of /etc inside. They define the user.

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -209,6 +210,18 @@ func BenchmarkInside(b *testing.B) {
 					}
 				}
 			})
+		}
+	}
+}
+
+// The programs of this machine come with the parts of /etc that they need, and none that may have
+// a password.
+func TestEtcHasNoPasswords(t *testing.T) {
+	for _, shown := range workspace.Etc() {
+		for _, private := range []string{"/etc/maven/settings.xml", "/etc/shadow", "/etc/ssl/private"} {
+			if shown == private || strings.HasPrefix(private, shown+"/") {
+				t.Errorf("%s shows %s", shown, private)
+			}
 		}
 	}
 }

@@ -19,7 +19,6 @@ type Provider struct {
 	Name      string   // its [ProviderName]
 	Title     string   // title before the server's address in a sentence
 	Models    []string // path of the list of models, below the server's address
-	Alive     []string // path that answers while the server runs
 	Show      []string // path that describes a model with its template; nil if there is none
 	Keyed     bool     // requests carry a key, see KeyHeader
 	OpenAI    []string // path of its API in OpenAI's form, below the server's address
@@ -40,7 +39,6 @@ func providers() []Provider {
 			Name:      "ollama",
 			Title:     "Ollama",
 			Models:    []string{"api", "tags"},
-			Alive:     []string{"api", "version"},
 			Show:      []string{"api", "show"},
 			OpenAI:    []string{"v1"},
 			KeepAlive: true,
@@ -53,7 +51,6 @@ func providers() []Provider {
 			Name:   "openai",
 			Title:  "the model server",
 			Models: []string{"models"},
-			Alive:  []string{"models"},
 			Keyed:  true,
 			Cache:  true,
 			Parse:  baseURL,

@@ -127,8 +127,8 @@ func unreachable(u *url.URL, err error, start string) Finding {
 	return wrong("model", remedy, "%s does not answer: %v", u.Redacted(), err)
 }
 
-// names lists names, shortened.
-func names(list []string) string {
+// Names lists names, shortened.
+func Names(list []string) string {
 	if len(list) == 0 {
 		return "none"
 	}
@@ -167,7 +167,7 @@ func (a asking) ollama(ctx context.Context, u *url.URL, name string) Finding {
 			"Set model.name to one of them.",
 			"no model is named; Ollama at %s has: %s",
 			u.Redacted(),
-			names(there),
+			Names(there),
 		)
 	}
 	want := name
@@ -181,7 +181,7 @@ func (a asking) ollama(ctx context.Context, u *url.URL, name string) Finding {
 			"Ollama at %s does not have %s; it has: %s",
 			u.Redacted(),
 			untrusted.EscapeLine(name),
-			names(there),
+			Names(there),
 		)
 	}
 	return passed("model", "Ollama at %s has %s", u.Redacted(), untrusted.EscapeLine(name))
@@ -233,7 +233,7 @@ func (a asking) openai(ctx context.Context, u *url.URL, name string) Finding {
 			"%s does not list %q; it has: %s",
 			u.Redacted(),
 			untrusted.EscapeLine(name),
-			names(there),
+			Names(there),
 		)
 	}
 	return passed("model", "%s has %s", u.Redacted(), untrusted.EscapeLine(name))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/handrail-bot/handrail/cmd/door"
 	"github.com/handrail-bot/handrail/cmd/local"
@@ -18,6 +19,9 @@ type chatCmd struct {
 
 // Run runs a session as a conversation in the terminal, or on the lines of a pipe.
 func (c *chatCmd) Run(ctx context.Context, w *console) error {
+	if strings.Contains(c.Session, " ") {
+		return door.Usage("%q is no session: `handrail chat` alone begins one, and asks for requests", c.Session)
+	}
 	known, err := environmentSecrets()
 	if err != nil {
 		return door.UsageError{Err: err}

@@ -77,7 +77,7 @@ var arrows = map[string][]string{
 	"agent/session":                 {"agent/workspace", "policy", "policy/untrusted"},
 	"agent/speech":                  {"agent/llm", "agent/llm/mend", "agent/llm/prose", "agent/llm/toolcall", "agent/session", "policy/untrusted/marks"},
 	"agent/prompt":                  {"agent/llm", "agent/llm/mend", "policy", "policy/*"},
-	"agent/deps":                    {"policy", "policy/*"},
+	"agent/deps":                    {"agent/workspace", "policy", "policy/*"},
 	"agent/mcp":                     {"agent/session", "policy/untrusted", "policy/untrusted/marks"},
 	"agent/work":                    {"agent", "agent/deps", "agent/index", "agent/llm", "agent/mcp", "agent/project", "agent/prompt", "agent/session", "agent/testrun", "agent/workspace", "agent/workspace/outline", "gitops", "gitops/lines", "policy", "policy/secret", "policy/untrusted"},
 	"agent/index":                   {"agent/llm", "agent/workspace/outline"},

@@ -4,10 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"syscall"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/handrail-bot/handrail/agent/workspace"
 	"github.com/handrail-bot/handrail/bot/store"
 )
 
@@ -40,10 +40,10 @@ func (n *diskFullError) Error() string {
 // Unwrap returns the cause and [store.ErrFull].
 func (n *diskFullError) Unwrap() []error { return []error{n.err, store.ErrFull} }
 
-// fullDisk adds a remedy to an error that reports a full disk.
+// fullDisk adds a remedy to an error that reports a full disk, unless it has one.
 func fullDisk(err error) error {
-	if !errors.Is(err, syscall.ENOSPC) || errors.Is(err, store.ErrFull) {
+	if errors.Is(err, store.ErrFull) {
 		return err
 	}
-	return fmt.Errorf("%w: free disk space, then try again; the work so far is kept", err)
+	return workspace.FullDisk(err, "the work so far is kept, and can go on then")
 }

@@ -68,12 +68,8 @@ func (c *doctorMachineCmd) Run(ctx context.Context, w *console) error {
 	}
 	server, err := c.modelServer(ctx)
 	d.Findings = append(d.Findings, server)
-	if config.UnknownAuthority(err) {
-		d.Advice = append(d.Advice, "Name the file with the certificate of the model server's authority with --ca-file.")
-	} else if errors.Is(err, errKey) {
-		d.Advice = append(d.Advice, "Set HANDRAIL_API_KEY, or HANDRAIL_API_KEY_FILE, to a key that the model server takes.")
-	} else if !server.OK {
-		d.Advice = append(d.Advice, "Start "+c.modelFlags.server()+", or name another address with OLLAMA_HOST or --base-url.")
+	if !server.OK {
+		d.Advice = append(d.Advice, c.remedy(err))
 	} else if c.Model == "" {
 		d.Advice = append(d.Advice, "Try a model with: handrail doctor model NAME")
 	}
@@ -200,49 +196,23 @@ func imageOf(ctx context.Context, e workspace.Engine, cfg config.Server) doctor.
 	return image
 }
 
-// errKey means that the model's server requires a key, or a different one.
-var errKey = errors.New("the key is not taken")
-
-// modelServer asks the model server for its version or its models. The error is the
-// reason for a missing answer.
+// modelServer asks the model server for its models. The error is the reason for a missing
+// answer.
 func (c *doctorMachineCmd) modelServer(ctx context.Context) (f doctor.Finding, err error) {
 	f = doctor.Finding{Name: "model server", Needed: true}
 	start := time.Now()
-	defer func() { f.Millis = time.Since(start).Milliseconds() }()
-	m := c.model()
-	u, err := m.Address()
-	if err != nil {
+	list, err := c.names(ctx)
+	f.Millis = time.Since(start).Milliseconds()
+	switch {
+	case err != nil:
 		f.Detail = err.Error()
-		return f, err
+	case len(list) == 0:
+		f.Detail = c.modelFlags.server() + " has no model"
+		f.OK = c.model().Of().Keyed // some list none
+	default:
+		f.OK, f.Detail = true, c.modelFlags.server()+" has "+doctor.Names(list)
 	}
-	address := u.JoinPath(m.Of().Alive...).String()
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
-	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
-	if err != nil {
-		f.Detail = err.Error()
-		return f, err
-	}
-	trusted, err := c.authorities()
-	if err != nil {
-		f.Detail = err.Error()
-		return f, err
-	}
-	if key, err := runKey(c.BaseURL, os.Getenv); m.Of().Keyed && err == nil && key != "" {
-		req.Header.Set(m.Of().KeyHeader(key))
-	}
-	resp, err := (&http.Client{Transport: config.Transport(trusted, nil)}).Do(req)
-	if err != nil {
-		f.Detail = fmt.Sprintf("%s does not answer: %v", address, errors.Unwrap(err)) // without repeating the address
-		return f, err
-	}
-	defer resp.Body.Close()
-	f.OK = resp.StatusCode == http.StatusOK
-	f.Detail = fmt.Sprintf("%s answers %s", address, resp.Status)
-	if resp.StatusCode == http.StatusUnauthorized {
-		return f, errKey
-	}
-	return f, nil
+	return f, err
 }
 
 // printDiagnosis writes a diagnosis as text or as JSON, and fails if sessions will not
@@ -297,7 +267,10 @@ func (c *doctorModelCmd) Run(ctx context.Context, w *console) error {
 		name = c.Model
 	}
 	if name == "" {
-		return door.Usage("which model? use: handrail doctor model NAME")
+		var err error
+		if name, err = c.pick(ctx); err != nil {
+			return err
+		}
 	}
 	if c.Time < time.Second {
 		return door.Usage("--time %s is too short", c.Time)

@@ -3,16 +3,12 @@ package main
 import (
 	"context"
 	"crypto/x509"
-	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -23,6 +19,7 @@ import (
 	"github.com/handrail-bot/handrail/cmd/door"
 	"github.com/handrail-bot/handrail/cmd/local"
 	"github.com/handrail-bot/handrail/policy/secret"
+	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
 // modelFlags choose the model and its server.
@@ -134,59 +131,45 @@ func runKey(baseURL string, getenv func(string) string) (secret.Value, error) {
 	return "", nil
 }
 
-// served returns a function that returns the models of the server, by name; none if it
-// does not answer.
-func (f modelFlags) served(w *console) func(context.Context) []string {
-	return func(ctx context.Context) []string {
-		m := f.model()
-		at, err := m.Address()
-		trusted, wrong := f.authorities()
-		key, noKey := runKey(f.BaseURL, os.Getenv)
-		if errors.Join(err, wrong, noKey) != nil {
-			return nil // the same is told when the model is opened
-		}
-		ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
-		defer cancel()
-		list, err := listModels(ctx, &http.Client{Transport: config.Transport(trusted, nil)}, m.Of(), at, key)
-		if err != nil {
-			w.log.DebugContext(ctx, "models are not listed", "err", err)
-		}
-		return list
+// pick returns the model for a session that names none: the only one of the server.
+func (f modelFlags) pick(ctx context.Context) (string, error) {
+	list, err := f.names(ctx)
+	switch {
+	case err != nil:
+		return "", door.Usage("no model is named, and %w. %s", err, f.remedy(err))
+	case len(list) == 0:
+		return "", door.Usage("no model is named, and %s has none. %s", f.server(), f.remedy(nil))
+	case len(list) > 1:
+		return "", door.Usage("name a model with --model: the server has %s", untrusted.EscapeLine(strings.Join(list, ", ")))
 	}
+	return list[0], nil
 }
 
-// listModels asks a server at an address for its models, in the form of Ollama or of OpenAI.
-func listModels(
-	ctx context.Context, client *http.Client, p config.Provider, at *url.URL, key secret.Value,
-) ([]string, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at.JoinPath(p.Models...).String(), nil)
+// names returns the models of the server.
+func (f modelFlags) names(ctx context.Context) ([]string, error) {
+	m, err := f.keyed()
 	if err != nil {
 		return nil, err
 	}
-	if key != "" {
-		req.Header.Set(p.KeyHeader(key))
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	return m.Names(ctx)
+}
+
+// remedy says how to have a server with models; err is that of names.
+func (f modelFlags) remedy(err error) string {
+	const another = "name another address with OLLAMA_HOST or --base-url."
+	switch {
+	case config.UnknownAuthority(err):
+		return "Name the file with the certificate of its authority with --ca-file."
+	case errors.Is(err, config.ErrKey):
+		return "Set HANDRAIL_API_KEY, or HANDRAIL_API_KEY_FILE, to a key that it takes."
+	case err != nil:
+		return "Start it, or " + another
+	case f.model().Of().Keyed:
+		return "Load one there, or " + another
 	}
-	resp, err := client.Do(req)
-	if err != nil {
-		return nil, err
-	}
-	defer resp.Body.Close()
-	var said struct {
-		Models []struct{ Name string }
-		Data   []struct{ ID string }
-	}
-	if err := json.NewDecoder(io.LimitReader(resp.Body, 4<<20)).Decode(&said); err != nil {
-		return nil, fmt.Errorf("list models: %w", err)
-	}
-	var out []string
-	for _, m := range said.Models {
-		out = append(out, m.Name)
-	}
-	for _, m := range said.Data {
-		out = append(out, m.ID)
-	}
-	slices.Sort(out)
-	return out, nil
+	return "Pull one, such as `ollama pull qwen3:8b`, or " + another
 }
 
 // endpoint is a server of models.

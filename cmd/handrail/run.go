@@ -99,7 +99,7 @@ func (c *undoCmd) Run(ctx context.Context, w *console) (err error) {
 func (c *runCmd) Run(ctx context.Context, w *console) error {
 	task, err := c.text(w)
 	if err == nil && task == "" && c.Session == "" {
-		err = door.Usage("nothing to do: give a task, as in handrail run \"fix the typo in README.md\"")
+		err = door.Usage("nothing to do: give a task, as in handrail run \"fix the typo in README.md\", or - for standard input")
 	}
 	if err != nil {
 		return err
@@ -117,6 +117,8 @@ func (c *runCmd) Run(ctx context.Context, w *console) error {
 func (c *runCmd) text(w *console) (string, error) {
 	words := strings.TrimSpace(strings.Join(c.Words, " "))
 	switch {
+	case words == "-" && c.Task != "":
+		return "", door.Usage("there are two tasks: standard input, and %q of --task; give one", c.Task)
 	case words == "", words == "-":
 		return taskText(w, cmp.Or(c.Task, words))
 	case c.Task != "":
@@ -174,7 +176,7 @@ func (c *localFlags) wish(w *console, b beginFlags) local.Wish {
 		Include: b.IncludeChanges,
 		Person:  terminal.IsPerson(w.in) && !c.Yes,
 		Check:   c.hasModel(w),
-		Models:  c.served(w),
+		Pick:    c.pick,
 		Clone: session.Clone{
 			Workspace: c.Workspace,
 			Image:     c.Image,

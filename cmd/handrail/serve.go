@@ -98,7 +98,7 @@ func (c *serveCmd) address() (string, error) {
 	}
 	host, port, err := net.SplitHostPort(listen)
 	if err != nil {
-		return "", door.Usage("--listen %q: %w", listen, err)
+		return "", door.Usage("--listen %q is no address such as 127.0.0.1:8080", listen)
 	}
 	if host == "" || host == "0.0.0.0" || host == "::" {
 		host = "127.0.0.1"

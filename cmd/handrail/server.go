@@ -411,7 +411,8 @@ func (s *server) start(ctx context.Context) error {
 	mux.HandleFunc("/status", s.status)
 	l, err := net.Listen("tcp", s.cfg.Listen)
 	if err != nil {
-		return fmt.Errorf("listen on %s: %w", s.cfg.Listen, err)
+		const how = "name another address with `listen` in the configuration, or --listen"
+		return fmt.Errorf("listen on %s: %w; %s", s.cfg.Listen, err, how)
 	}
 	s.addr, s.since = l.Addr(), time.Now()
 	s.http = &http.Server{

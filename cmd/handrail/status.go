@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"net"
 	"net/http"
@@ -43,6 +44,9 @@ type serverStatus struct {
 // Run asks a running server for its status. It fails if the server is not ready.
 func (c *statusCmd) Run(ctx context.Context, w *console) error {
 	at, err := (&serveCmd{File: c.File, Listen: c.Listen}).address()
+	if errors.Is(err, fs.ErrPermission) {
+		return door.Usage("%w; with --listen ADDRESS the server is found without its file", err)
+	}
 	if err != nil {
 		return err
 	}
@@ -138,7 +142,9 @@ func (s *server) status(w http.ResponseWriter, r *http.Request) {
 		Wrong:     s.watch.Troubles(),
 	}
 	out.Deliveries, out.Last = s.told.numbers()
-	out.As, err = s.app.Self(ctx)
+	soon, cancelSoon := context.WithTimeout(ctx, time.Second) // while GitHub is away it would be asked in vain
+	out.As, err = s.app.Self(soon)
+	cancelSoon()
 	states := slices.DeleteFunc(session.Phases(), session.Phase.Over)
 	open, listErr := s.store.Sessions.List(ctx, store.Query{States: states, Limit: 1000})
 	if err = errors.Join(err, listErr); listErr != nil {

@@ -16,6 +16,7 @@ func TestTaskOfRun(t *testing.T) {
 		"run\x00--task=fix it":                  "fix it",
 		"run\x00-":                              "from a pipe",
 		"run\x00--task=-":                       "from a pipe",
+		"run\x00-\x00--task=fix it":             `there are two tasks: standard input, and "fix it" of --task`,
 		"run":                                   "",
 		"run\x00resume":                         `"resume" is no task yet`,
 		"run\x00.":                              `"." is no task yet`,

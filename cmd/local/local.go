@@ -17,7 +17,6 @@ import (
 	"os"
 	"os/user"
 	"path/filepath"
-	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -47,9 +46,8 @@ type Wish struct {
 	Person  bool          // the user can answer questions
 	// Check returns an error if a new session cannot use the model; nil skips the check.
 	Check func(ctx context.Context, model string) error
-	// Models returns the models of the server, for a request that names none; nil if the
-	// server cannot be asked.
-	Models func(ctx context.Context) []string
+	// Pick returns the model for a request that names none; nil if the server cannot be asked.
+	Pick func(ctx context.Context) (string, error)
 	// TakeBack undoes or redoes checkpoints of the session; nil leaves them.
 	TakeBack *session.TakeBack
 }
@@ -209,14 +207,11 @@ func (s *Session) begin(ctx context.Context, w Wish, tree worktree.Tree) error {
 	if s.Rules, err = s.rules(ctx, head); err != nil {
 		return err
 	}
-	if w.With.Model == "" && s.Rules.Model == "" && w.Models != nil {
-		switch list := w.Models(ctx); {
-		case len(list) == 1:
-			w.With.Model = list[0]
-			s.term.Say("The only model of the server is taken: %s", untrusted.EscapeLine(list[0]))
-		case len(list) > 1:
-			return door.Usage("name a model with --model: the server has %s", untrusted.EscapeLine(strings.Join(list, ", ")))
+	if w.With.Model == "" && s.Rules.Model == "" && w.Pick != nil {
+		if w.With.Model, err = w.Pick(ctx); err != nil {
+			return err
 		}
+		s.term.Say("The only model of the server is taken: %s", untrusted.EscapeLine(w.With.Model))
 	}
 	with, note, err := door.Choose(s.Rules, w.With)
 	if err != nil {

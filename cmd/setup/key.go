@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"os"
 	"strings"
 	"time"
@@ -34,13 +33,13 @@ func (v *Verb) readSettings() error {
 	if err != nil {
 		return fmt.Errorf("--ca-file: %w", err)
 	}
-	v.client = &http.Client{Transport: config.Transport(trusted, nil)}
+	v.trusted = trusted
 	return nil
 }
 
 // model returns the model's part of the configuration.
 func (v *Verb) model() config.Model {
-	return config.Model{Name: v.Model, BaseURL: v.BaseURL, Ollama: v.ollama}
+	return config.Model{Name: v.Model, BaseURL: v.BaseURL, Ollama: v.ollama, Key: v.key, Trusted: v.trusted}
 }
 
 // usable reports whether a key is valid in an HTTP header and in a file for shells.
@@ -48,34 +47,35 @@ func usable(key string) bool {
 	return !strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' || r == '\'' })
 }
 
-const (
-	maxKeys      = 3                // attempts to type a key
-	knockTimeout = 10 * time.Second // timeout of the model's server
-)
+// names returns the models of the server.
+func (v *Verb) names(ctx context.Context) ([]string, error) {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	return v.model().Names(ctx)
+}
+
+// maxKeys is the number of attempts to type a key.
+const maxKeys = 3
 
 // ensureAccess makes sure that the model's server admits the bot, before anything is created. If
 // the server requires a key, enter asks the user at the terminal. An unreachable server
 // is not an error: it may come up later.
 func (v *Verb) ensureAccess(ctx context.Context, w *door.Console, f files) error {
 	for typed := 0; ; typed++ {
-		at, refused, err := v.knock(ctx)
+		_, wants := v.names(ctx)
 		switch {
-		case config.UnknownAuthority(err):
+		case config.UnknownAuthority(wants):
 			return door.Usage(
-				"the certificate of %s is of an authority that is not known here: name the file with that authority's certificate with --ca-file FILE, which becomes model.ca_file in handrail.yml",
-				at,
+				"%w: name the file with that authority's certificate with --ca-file FILE, which becomes model.ca_file in handrail.yml",
+				wants,
 			)
-		case !refused:
+		case !errors.Is(wants, config.ErrKey):
 			return ctx.Err()
-		}
-		wants := at + " wants a key"
-		if v.key != "" {
-			wants = at + " does not take this key"
 		}
 		const how = "set HANDRAIL_API_KEY, or HANDRAIL_API_KEY_FILE to a file with it"
 		in, _ := w.In.(*os.File)
 		if !terminal.IsPerson(w.In) || typed == maxKeys {
-			return door.Usage("%s: %s", wants, how)
+			return door.Usage("%w: %s", wants, how)
 		}
 		fmt.Fprintf(
 			w.Out,
@@ -95,28 +95,4 @@ func (v *Verb) ensureAccess(ctx context.Context, w *door.Console, f files) error
 			v.key = secret.Value(key)
 		}
 	}
-}
-
-// knock asks the model's server for its models. It returns the server's address, and
-// whether the server requires a key, or another one.
-func (v *Verb) knock(ctx context.Context) (at string, refused bool, err error) {
-	u, err := v.model().Address()
-	if err != nil {
-		return "", false, err
-	}
-	ctx, cancel := context.WithTimeout(ctx, knockTimeout)
-	defer cancel()
-	models := u.JoinPath(v.model().Of().Models...)
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, models.String(), nil)
-	if err != nil {
-		return u.Redacted(), false, err
-	}
-	if v.key != "" {
-		req.Header.Set(v.model().Of().KeyHeader(v.key))
-	}
-	resp, err := v.client.Do(req)
-	if err != nil {
-		return u.Redacted(), false, err
-	}
-	return u.Redacted(), resp.StatusCode == http.StatusUnauthorized && v.model().Of().Keyed, resp.Body.Close()
 }

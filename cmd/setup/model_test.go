@@ -22,7 +22,7 @@ func TestChoose(t *testing.T) {
 		{"one", `{"models":[{"name":"qwen3:8b"}]}`, "qwen3:8b", "", 200},
 		{"several", `{"models":[{"name":"a:1b"},{"name":"b:2b"}]}`, "", "--model NAME", 200},
 		{"none", `{"models":[]}`, "", "ollama pull", 200},
-		{"not ollama", `<html>`, "", "does not answer as Ollama does", 200},
+		{"not ollama", `<html>`, "", "does not answer as a server of models", 200},
 		{"refuses", `{}`, "", "403", 403},
 	} {
 		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -33,7 +33,7 @@ func TestChoose(t *testing.T) {
 			_, _ = io.WriteString(w, c.answer)
 		}))
 		var out strings.Builder
-		got, err := choose(t.Context(), &door.Console{In: strings.NewReader("1\n"), Out: &out}, http.DefaultClient, srv.URL)
+		got, err := (&Verb{ollama: srv.URL}).choose(t.Context(), &door.Console{In: strings.NewReader("1\n"), Out: &out})
 		srv.Close()
 		var use door.UsageError
 		if got != c.want || (err == nil) != (c.says == "") || err != nil && (!errors.As(err, &use) || !strings.Contains(err.Error(), c.says)) {
@@ -43,7 +43,7 @@ func TestChoose(t *testing.T) {
 			t.Errorf("it does not show what is there: %s", out.String())
 		}
 	}
-	if _, err := choose(t.Context(), &door.Console{Out: io.Discard}, http.DefaultClient, "127.0.0.1:1"); err == nil || !strings.Contains(err.Error(), "does not answer") {
+	if _, err := (&Verb{ollama: "127.0.0.1:1"}).choose(t.Context(), &door.Console{Out: io.Discard}); err == nil || !strings.Contains(err.Error(), "does not answer") {
 		t.Errorf("without a server it says %v", err)
 	}
 }

@@ -4,6 +4,7 @@ package setup
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
@@ -16,6 +17,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/ghapp/granted"
 	"github.com/handrail-bot/handrail/cmd/doctor"
 	"github.com/handrail-bot/handrail/cmd/door"
+	"github.com/handrail-bot/handrail/cmd/worktree"
 	"github.com/handrail-bot/handrail/policy/secret"
 )
 
@@ -23,7 +25,7 @@ import (
 type Verb struct {
 	Dir          string `type:"path" default:"." help:"Directory for handrail.yml, handrail.env and handrail.pem."`
 	Listen       string `default:"127.0.0.1:8080" help:"Address of the page, and of the server later. If other machines reach it, put TLS in front of it."`
-	Model        string `env:"HANDRAIL_MODEL" help:"Model, as its server names it; without it, the one that Ollama has, or the one that you choose of several."`
+	Model        string `env:"HANDRAIL_MODEL" help:"Model, as its server names it; without it, the only one that the server has, or the one that you choose of several."`
 	BaseURL      string `name:"base-url" env:"HANDRAIL_BASE_URL" help:"Address of an OpenAI-compatible server; without it, Ollama is used."`
 	CAFile       string `name:"ca-file" type:"path" help:"PEM file with the certificate authority of the model's server, to trust besides the system's; handrail.yml names it."`
 	GitHub       string `name:"github" help:"Address of a GitHub Enterprise Server, such as https://github.example; without it, github.com."`
@@ -33,7 +35,7 @@ type Verb struct {
 	NoWait       bool   `name:"no-wait" help:"Do not wait until the App is installed; the model is tried all the same."`
 
 	ollama  string            // Ollama's address; empty means the default
-	client  *http.Client      // for the model's server
+	trusted *x509.CertPool    // authorities of the model's server; nil means the system's
 	key     secret.Value      // of the model's server; empty if it needs none
 	secrets map[string]string // of the server, by variable, as written to its file
 }
@@ -68,14 +70,18 @@ func (v *Verb) Run(ctx context.Context, w *door.Console, of doctor.Of) error {
 	if err := f.checkFree(); err != nil {
 		return err
 	}
-	if v.Model == "" && v.BaseURL != "" {
-		return door.Usage("which model of %s? name it: handrail init --model NAME", v.BaseURL)
+	if _, err := worktree.Of(ctx, dir); err == nil {
+		fmt.Fprintf(
+			w.Err,
+			"! %s is in a git repository: never commit the files, which have secrets; --dir names another directory.\n",
+			dir,
+		)
 	}
 	if err := v.ensureAccess(ctx, w, f); err != nil {
 		return err
 	}
 	if v.Model == "" {
-		if v.Model, err = choose(ctx, w, v.client, ollama); err != nil {
+		if v.Model, err = v.choose(ctx, w); err != nil {
 			return err
 		}
 	}

@@ -20,6 +20,7 @@ type Editor struct {
 	OnEnd func()
 
 	fd      int
+	out     io.Writer
 	t       *term.Terminal
 	fresh   func() // recreates t
 	log     *Log
@@ -40,7 +41,7 @@ type EditorConfig struct {
 
 // NewEditor returns an editor.
 func NewEditor(c EditorConfig) *Editor {
-	e := &Editor{fd: int(c.In.Fd()), past: openPast(c.History), log: c.Log, begun: &begun{Reader: c.In}}
+	e := &Editor{fd: int(c.In.Fd()), out: c.Out, past: openPast(c.History), log: c.Log, begun: &begun{Reader: c.In}}
 	e.fresh = func() {
 		e.t = term.NewTerminal(struct {
 			io.Reader
@@ -111,7 +112,8 @@ func (e *Editor) Line(ctx context.Context, prompt string) (string, error) {
 		err := term.Restore(e.fd, before)
 		ended := errors.Is(r.err, io.EOF)
 		if ended {
-			e.fresh() // the old terminal would read the same key again
+			fmt.Fprintln(e.out) // the next words begin a line
+			e.fresh()           // the old terminal would read the same key again
 		}
 		if ended && e.OnEnd != nil {
 			e.OnEnd()

@@ -231,7 +231,11 @@ func (t *Terminal) patch(p *session.Checkpoint) (out []string) {
 		}
 	}
 	if left > 0 {
-		out = append(out, l.in(dim, fmt.Sprintf("%s… %d more lines: `handrail diff` shows all", bar, left)))
+		all := "`handrail diff`"
+		if t.brief {
+			all = "/diff"
+		}
+		out = append(out, l.in(dim, fmt.Sprintf("%s… %d more lines: %s shows all", bar, left, all)))
 	}
 	return out
 }

@@ -181,6 +181,9 @@ func suggestName(word string, names []string, before string) string {
 // node, or one of the same name elsewhere.
 func noVerb(app, at *kong.Node, args []string, word string) string {
 	said := "`" + path(at) + "` has no verb \"" + word + "\""
+	if run := child(at, "run"); run != nil && strings.Contains(word, " ") { // a task
+		return said + ", did you mean " + path(run) + " \"" + word + "\"?"
+	}
 	if near := suggestName(word, names(at), path(at)+" "); near != "" {
 		return said + near
 	}

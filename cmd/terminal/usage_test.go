@@ -94,11 +94,15 @@ func TestWrong(t *testing.T) {
 		"run --mode":            "--mode needs a value (see `tool run --help`)",
 		"run --place dokcer":    "--place is auto, docker or local, not \"dokcer\", did you mean docker? (see `tool run --help`)",
 		"run --level zzz":       "--level is debug or info, not \"zzz\" (see `tool run --help`)",
+		"fix·the·typo":          "`tool` has no verb \"fix the typo\", did you mean tool run \"fix the typo\"? (see `tool --help`)",
 		"a\u202eb\x1b[2Jb":      "`tool` has no verb \"a\\u202eb\\u001b[2Jb\": it has run, sessions or explain (see `tool --help`)",
 		"run a\u202eb\nc\x1b[m": "unexpected argument a\\u202eb\\nc\\u001b[m: the task goes behind --task, in quotes, as in --task \"fix it\" (see `tool run --help`)",
 	} {
 		k := parser(t)
 		args := strings.Split(line, " ")
+		for i, word := range args {
+			args[i] = strings.ReplaceAll(word, "·", " ")
+		}
 		_, err := k.Parse(args)
 		if err == nil {
 			t.Fatalf("%s: no error", line)

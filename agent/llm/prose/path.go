@@ -217,7 +217,7 @@ func (r *reader) announcesExample() bool {
 // view with the same base name. Otherwise it returns name.
 func (r *reader) resolvePath(name string) string {
 	name = strings.TrimPrefix(path.Clean(strings.Trim(name, "`*\"' ")), "/")
-	if _, ok := r.view.file(name); ok {
+	if _, ok := r.view.File(name); ok {
 		return name
 	}
 	found := ""
@@ -275,7 +275,7 @@ func (v View) closestFile(text, lang string) string {
 	}
 	if fitting == 1 {
 		only := v.fitting(lang)
-		f, _ := v.file(only)
+		f, _ := v.File(only)
 		if best >= minOnly || len(v) == 1 && strings.Count(strings.TrimSpace(f.Text), "\n") < tinyLines && lang != "" {
 			return only
 		}
@@ -310,7 +310,7 @@ func (v View) partOf(body []string, lang string) string {
 // areParts reports whether two blocks are different parts of a file: neither has its first line,
 // and both begin otherwise.
 func (v View) areParts(name, one, other string) bool {
-	f, ok := v.file(name)
+	f, ok := v.File(name)
 	begin := strings.TrimSpace(firstLine(strings.TrimSpace(f.Text)))
 	return ok && begin != "" && !hasLine(one, begin) && !hasLine(other, begin) &&
 		firstLine(strings.TrimSpace(one)) != firstLine(strings.TrimSpace(other))

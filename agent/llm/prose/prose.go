@@ -242,7 +242,7 @@ func (r *reader) take(b block) {
 func (r *reader) whole(b block, body []string, name, lang string) {
 	if p := inComment(body[0]); p != "" && (name == "" || r.resolvePath(p) == r.resolvePath(name)) {
 		name = first(name, p)
-		if had, ok := r.view.file(r.resolvePath(name)); !ok || firstLine(had.Text) != body[0] {
+		if had, ok := r.view.File(r.resolvePath(name)); !ok || firstLine(had.Text) != body[0] {
 			body = body[1:]
 		}
 	}
@@ -414,14 +414,14 @@ func firstLine(s string) string {
 
 // Has reports whether the file at a path is in view.
 func (v View) Has(name string) bool {
-	_, ok := v.file(name)
+	_, ok := v.File(name)
 	return ok
 }
 
 // EndsLike reports whether a text has the same last line as the file in view at a path.
 // It returns true if the file is not in view.
 func (v View) EndsLike(name, text string) bool {
-	f, ok := v.file(name)
+	f, ok := v.File(name)
 	return !ok || lastLine(f.Text) == lastLine(text)
 }
 
@@ -430,8 +430,8 @@ func lastLine(s string) string {
 	return s[strings.LastIndexByte(s, '\n')+1:]
 }
 
-// file returns the file in view at a path.
-func (v View) file(name string) (File, bool) {
+// File returns the file in view at a path.
+func (v View) File(name string) (File, bool) {
 	for _, f := range v {
 		if f.Path == name {
 			return f, true

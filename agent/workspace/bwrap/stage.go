@@ -232,8 +232,8 @@ func (s stage) sandbox(at string) []string {
 		}
 	}
 	a = append(a, "--ro-bind", "/usr", "/usr")
-	for _, p := range workspace.Etc {
-		a = append(a, "--ro-bind-try", "/etc/"+p, "/etc/"+p)
+	for _, p := range workspace.Etc() {
+		a = append(a, "--ro-bind-try", p, p)
 	}
 	for _, p := range []string{"passwd", "group", "hosts"} {
 		a = append(a, "--ro-bind", at+"/state/etc/"+p, "/etc/"+p)

@@ -71,20 +71,12 @@ func (e *Engine) machineImage(ctx context.Context) (string, error) {
 
 // mounts returns the read-only mounts of a machine's programs.
 func mounts(m *workspace.Machine) (ms []mount.Mount) {
-	for _, dir := range slices.Concat([]string{"/usr"}, roots, m.Dirs, etc()) {
+	for _, dir := range slices.Concat([]string{"/usr"}, roots, m.Dirs, workspace.Etc()) {
 		if at, err := os.Lstat(dir); err == nil && (at.Mode().Type() != os.ModeSymlink || strings.HasPrefix(dir, "/etc/")) {
 			ms = append(ms, mount.Mount{Type: mount.TypeBind, Source: dir, Target: dir, ReadOnly: true})
 		}
 	}
 	return ms
-}
-
-func etc() []string {
-	out := make([]string, len(workspace.Etc))
-	for i, name := range workspace.Etc {
-		out[i] = "/etc/" + name
-	}
-	return out
 }
 
 // sparing caches whether the daemon can show this machine's programs: a desktop's

@@ -38,7 +38,7 @@ func Prepare[T any](ctx context.Context, e *Engine, t Tables, q Queue[T]) error 
 	if err := t.migrate(ctx); err != nil {
 		return err
 	}
-	jobs, err := rivermigrate.New(q.Driver, &rivermigrate.Config{Logger: q.Log})
+	jobs, err := rivermigrate.New(q.Driver, &rivermigrate.Config{Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		return fmt.Errorf("prepare migrations of the queue: %w", err)
 	}
