@@ -279,7 +279,7 @@ func (r *reader) edit(a Act) {
 	a.Path = r.resolvePath(a.Path)
 	if a.Kind == Whole {
 		before := len(r.acts)
-		if f, ok := r.view.file(a.Path); ok && strings.TrimSpace(f.Text) == strings.TrimSpace(a.Text) && r.changes(a.Path) {
+		if f, ok := r.view.File(a.Path); ok && strings.TrimSpace(f.Text) == strings.TrimSpace(a.Text) && r.changes(a.Path) {
 			r.words = append(r.words, a.Text) // how it was before
 			return
 		}
