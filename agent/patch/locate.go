@@ -145,7 +145,7 @@ func (p *applier) insert(h hunk) (done bool, err error) {
 func (p *applier) locate(h hunk) (*match, error) {
 	for _, v := range h.variants() {
 		if m, err := p.try(v); m != nil || err != nil {
-			if m != nil && m.level >= spacing && !h.block && p.hasRival(*m) {
+			if m != nil && m.level >= spacing && !h.block && (p.hasRival(*m) || p.closesElsewhere(*m)) {
 				return nil, nil
 			}
 			if m != nil && !telling(v.old(), 3) && p.bareRival(*m) {
@@ -281,38 +281,52 @@ func (h hunk) part(from, to int) hunk {
 // maxLeftOut is the maximum number of context lines that are left out at each end of a hunk.
 const maxLeftOut = 10
 
+// closesElsewhere reports whether only brackets of a match differ from the file, in their white space:
+// they close another block, since a line between is missing in the hunk.
+func (p *applier) closesElsewhere(m match) bool {
+	differ := false
+	for i, s := range m.hunk.old() {
+		same, words := p.doc.at(m.at+i, []string{s}, trailing), telling([]string{s}, 1)
+		if words && !same {
+			return false
+		}
+		differ = differ || !same
+	}
+	return differ
+}
+
 // nearly returns the match of a hunk whose outer context lines have changed since it was written. If
 // the definition that it begins with is not where the hunk has it, the change may be anywhere in it.
 func (p *applier) nearly(h hunk) *match {
 	for n := len(h.lines); n > 0 && h.lines[n-1].raw; n-- {
 		h.lines = h.lines[:n-1]
 	}
-	if m := p.mostAlike(h, false); m != nil {
+	if m := p.bestMatch(h, false); m != nil {
 		return m
 	}
 	if part, ok := h.belowDefinition(); ok {
-		return p.mostAlike(part, true)
+		return p.bestMatch(part, true)
 	}
 	return nil
 }
 
-// mostAlike returns the match of a hunk at the place at which most of its lines are as the hunk has
+// bestMatch returns the match of a hunk at the place at which most of its lines are as the hunk has
 // them. It returns nil if two places are as good, or if too little fits to identify the place: a
 // common line in another function would. named means that the definition around it is known.
-func (p *applier) mostAlike(h hunk, named bool) *match {
+func (p *applier) bestMatch(h hunk, named bool) *match {
 	lead, end := trimEnds(h.lines, hunkLine.stays)
-	place, most, twice := 0, 0, false
+	place, best, twice := 0, 0, false
 	for at, n := range p.votes(h) {
 		switch {
 		case at+lead < 0:
-		case n > most:
-			place, most, twice = at, n, false
-		case n == most:
+		case n > best:
+			place, best, twice = at, n, false
+		case n == best:
 			twice = true
 		}
 	}
 	done := len(h.only("-")) > 0 && len(p.doc.find(h.context(), spacing)) > 0
-	if most == 0 || twice || done {
+	if best == 0 || twice || done {
 		return nil
 	}
 	core := h.part(lead, end).old()
@@ -330,11 +344,12 @@ func (p *applier) mostAlike(h hunk, named bool) *match {
 		}
 		v := h.part(head, tail)
 		v.fewer = true
+		m := &match{v, place + head, level}
 		left := slices.Concat(h.lines[:head], h.lines[tail:])
 		enough := telling(v.old(), 3) && (named || telling(v.context(), 3))
 		few := max(head, len(h.lines)-tail) <= maxLeftOut && !slices.ContainsFunc(left, hunkLine.defines)
-		if enough && few && within(p.scopes(v), place+head) {
-			return &match{v, place + head, level}
+		if enough && few && within(p.scopes(v), m.at) && !p.closesElsewhere(*m) {
+			return m
 		}
 	}
 	return nil

@@ -117,50 +117,66 @@ var leader = pattern.Lazy(
 	`^(?://+!?|/\*+|\{/\*|#+|--+|;+|%+|\*+|<!--+|"""|'''|\(\*|\{-|REM\b|'|\[|\(|<|\{\{-?\s*/\*|\{\{!--|\{#|\.\.\.|…)\s*`,
 )
 
-// Words of which a placeholder consists: those for the text that is left out, those for its
-// state, those of a promise to write it later, and those beside them.
-var (
-	leftOutWords = wordSet(`rest remainder remaining existing previous original other others current everything more etc so`)
-	stateWords   = wordSet(`unchanged same unmodified identical untouched change changed changes omitted truncated
-		abbreviated shortened elided skipped snip snipped ditto continue continues stay stays remain remains keep kept left
-		before above brevity shown`)
-	promiseWords = wordSet(`todo fixme implement add write port copy fill complete missing`)
-	besideWords  = wordSet(`a all and any are as at be below else for forth from go goes here in is it no not nothing of on
-		only out placeholder readability see similar similarly some that the there they this to was were with your
-		body case cases class classes code component components config configuration content contents declarations
-		definitions document entries fields file function functions handlers implementation implementations imports items
-		keys lines logic method methods module page part parts properties props routes rules script section sections
-		settings style styles template tests text version`)
+// The words of which a placeholder consists: those for the text that is left out, those for its
+// state, weaker ones that need a negation or a comparison, those of a promise, and those beside them.
+const (
+	leftOutWords = " rest remainder remaining existing previous original other others current everything more etc so "
+	stateWords   = " unchanged same unmodified identical untouched omitted truncated abbreviated shortened elided skipped " +
+		"snip snipped ditto brevity continue continues stay stays remain remains "
+	weakWords    = " change changed changes keep keeps kept left before above shown "
+	thanWords    = " as no not nothing "
+	promiseWords = " todo fixme implement add write port copy fill complete missing "
+	besideWords  = " a all and any are at be below else for forth from go goes here in is it of on only out placeholder " +
+		"readability see similar similarly some that the there they this to was were with your " +
+		"body case cases class classes code component components content contents declarations definitions entries fields " +
+		"file function functions handlers implementation implementations imports items lines logic method methods module " +
+		"page part parts properties props routes rules script section sections styles template tests "
+	aloneWords = " etc more rest remaining " // that are placeholders without another word
 )
 
-func wordSet(list string) map[string]bool {
-	out := map[string]bool{}
-	for w := range strings.FieldsSeq(list) {
-		out[w] = true
-	}
-	return out
-}
-
-// tally counts the words of a text that stand for left-out text, for its state, for a later
-// change, and all others that no placeholder has.
-type tally struct{ all, leftOut, state, promise, own int }
+// tally counts the words of a text by their kind. Own words are in none: no placeholder has them.
+type tally struct{ all, leftOut, state, weak, than, promise, own, alone int }
 
 func tallyOf(text string) (n tally) {
-	letter := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_' }
-	for w := range strings.FieldsFuncSeq(strings.ToLower(text), func(r rune) bool { return !letter(r) }) {
+	notInWord := func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' }
+	for w := range strings.FieldsFuncSeq(strings.ToLower(text), notInWord) {
+		is := func(list string) bool { return strings.Contains(list, " "+w+" ") }
 		n.all++
+		if is(aloneWords) {
+			n.alone++
+		}
 		switch {
-		case leftOutWords[w]:
+		case is(leftOutWords):
 			n.leftOut++
-		case stateWords[w]:
+		case is(stateWords):
 			n.state++
-		case promiseWords[w]:
+		case is(weakWords):
+			n.weak++
+		case is(thanWords):
+			n.than++
+		case is(promiseWords):
 			n.promise++
-		case !besideWords[w]:
+		case !is(besideWords):
 			n.own++
 		}
 	}
 	return n
+}
+
+// says reports whether the words say that text was left out. Fewer do if text gets lost.
+func (n tally) says(shrinks bool) bool {
+	certain := n.leftOut > 0 && n.state > 0
+	switch {
+	case n.promise > 0:
+		return false
+	case !shrinks:
+		return certain && n.own == 0
+	case n.own > 0:
+		return certain && n.own == 1 && n.all <= 5
+	case n.all == 1:
+		return n.state+n.alone > 0
+	}
+	return n.leftOut+n.state > 0 || n.weak > 0 && n.than > 0
 }
 
 // promises reports whether a line is a comment that leaves existing text to be written again
@@ -171,7 +187,7 @@ func promises(s string) bool {
 		return false
 	}
 	n := tallyOf(s[at[1]:])
-	return n.promise > 0 && n.leftOut+n.state > 0 && n.own == 0
+	return n.promise > 0 && n.leftOut+n.state+n.weak > 0 && n.own == 0
 }
 
 // standsForText reports whether a trimmed line is a placeholder for left-out text.
@@ -188,16 +204,15 @@ func standsForText(s string, shrinks bool, ext string) bool {
 	body := strings.TrimSpace(strings.TrimRight(s[at[1]:], "*/->)]}#'\" "))
 	dots := strings.Contains(s, "...") || strings.Contains(s, "…")
 	n := tallyOf(body)
-	certain := n.promise == 0 && n.leftOut > 0 && n.state > 0 && (n.own == 0 || n.own == 1 && n.all <= 5)
 	switch {
 	case dots && dotsAtAnEnd(s, body):
 		return n.all <= 8 && n.leftOut+n.state > 0
 	case prose(ext) && (s[0] == '#' || s[0] == '*'):
 		return false // a heading or a list item
 	case bracketed(s[:at[1]]) && (s[0] != '\'' || !kind("x"+ext, " bas cls vb vbs ")):
-		return certain && s[0] != '<' && strings.ContainsAny(s[len(s)-1:], ")]")
+		return n.says(false) && s[0] != '<' && strings.ContainsAny(s[len(s)-1:], ")]")
 	}
-	return certain || shrinks && n.own+n.promise == 0 && n.leftOut+n.state > 0
+	return n.says(shrinks)
 }
 
 // bracketed reports whether the opening of a line is a bracket or a quote and not the

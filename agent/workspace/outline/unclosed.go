@@ -28,11 +28,10 @@ func Unclosed(name, text string) (at int, reason string) {
 			return 0, ""
 		case t.kind == aText:
 			if begin := f.endless(t.text); begin != "" {
-				what := "string that begins with " + begin
 				if begin == "`" {
-					what = "template"
+					return t.at, "the template is not closed"
 				}
-				return t.at, "the " + what + " is not closed"
+				return t.at, "the string that begins with " + begin + " is not closed"
 			}
 		case t.kind == aMark && strings.Contains(f.rules.quotes, t.text):
 			return t.at, "the string is not closed on its line"
