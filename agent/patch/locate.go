@@ -281,18 +281,20 @@ func (h hunk) part(from, to int) hunk {
 // maxLeftOut is the maximum number of context lines that are left out at each end of a hunk.
 const maxLeftOut = 10
 
-// closesElsewhere reports whether only brackets of a match differ from the file, in their white space:
-// they close another block, since a line between is missing in the hunk.
+// closesElsewhere reports whether only brackets of a match differ from the file, in their white space,
+// and an indented line does not: they close another block, since a line between is missing in the hunk.
 func (p *applier) closesElsewhere(m match) bool {
-	differ := false
+	differ, exact := false, false
 	for i, s := range m.hunk.old() {
 		same, words := p.doc.at(m.at+i, []string{s}, trailing), telling([]string{s}, 1)
 		if words && !same {
 			return false
 		}
-		differ = differ || !same
+		lost := i == 0 && indentOf(s) == "" // models often drop the white space at the beginning of a text
+		differ = differ || !same && !lost
+		exact = exact || words && indentOf(s) != ""
 	}
-	return differ
+	return differ && exact
 }
 
 // nearly returns the match of a hunk whose outer context lines have changed since it was written. If

@@ -9,7 +9,7 @@ import (
 // Unclosed returns the byte offset of the first string of a file without an end, or of the first
 // bracket without a partner, and the reason, which is empty if there is none. It is also empty if
 // the language is not supported, or if the lexer cannot be sure before that place: behind a slash
-// that divides or begins a regular expression, or in a formatted string with quotes in its fields.
+// that divides or begins a regular expression, or a string with quotes in the code that it holds.
 func Unclosed(name, text string) (at int, reason string) {
 	lang := Language(name)
 	if lang == "" {
@@ -85,6 +85,9 @@ func (s *source) unsure(i int) bool {
 		}
 		fields := strings.NewReplacer("{{", "", "}}", "").Replace(t.text)
 		return formatted && strings.Count(fields, "{") != strings.Count(fields, "}")
+	case t.kind == aText && t.text[0] == '`': // code in a template is only skipped
+		inner := strings.TrimSuffix(t.text[1:], "`")
+		return strings.Contains(inner, "${") && strings.ContainsAny(inner, "`'\"/")
 	case s.lang == "python" || t.text[0] != '/' || !strings.Contains(rest, "/"):
 		return false
 	case t.kind == aText: // a regular expression; or a division behind x++ or a block
