@@ -106,53 +106,35 @@ func within(scopes []scope, at int) bool {
 	return len(scopes) == 0 || slices.ContainsFunc(scopes, func(s scope) bool { return at > s.from && at < s.to })
 }
 
-// hasRival reports whether a tolerant match of a hunk has a rival: a place where as
-// many of its lines match exactly, including context left out, or one that has all of
-// its lines except those to delete. said is the index given by the hunk's line
-// number, or -1; it counts as a vote for that place.
-func (d *document) hasRival(m match, said int) bool {
-	old, left := m.hunk.old(), m.hunk.left
-	var above, below []string
-	for _, l := range left {
-		if l.at < 0 {
-			above = append(above, l.text)
-		} else {
-			below = append(below, l.text)
-		}
-	}
-	stay := slices.Concat(above, m.hunk.context(), below)
-	if m.hunk.fewer && len(old) > len(m.hunk.context()) && len(d.find(stay, spacing)) > 0 {
-		return true
-	}
-	votes := d.votes(old, left, trailing)
-	votes[said]++
-	enough := votes[m.at]
-	if !m.hunk.fewer { // all of it fits but for white space
-		enough++
-	}
+// hasRival reports whether a match that is tolerant of white space has a rival: another place at
+// which as many lines of the hunk are as it has them.
+func (p *applier) hasRival(m match) bool {
+	votes := p.votes(m.hunk)
 	for at, n := range votes {
-		if at != m.at && at >= 0 && n >= enough {
+		if at != m.at && n > votes[m.at] {
 			return true
 		}
 	}
 	return false
 }
 
-// votes counts, for each index at which a hunk could begin, the telling lines of the
-// hunk that match at their places, those left out of the search included.
-func (d *document) votes(old []string, left []leftOut, level int) map[int]int {
+// votes returns the votes of a hunk's lines. Its line number counts as one.
+func (p *applier) votes(h hunk) map[int]int {
+	votes := p.doc.votes(h.old(), trailing)
+	if said := p.expected(h); said >= 0 {
+		votes[said]++
+	}
+	return votes
+}
+
+// votes counts, for each index at which lines could begin, the telling ones that are at their places.
+func (d *document) votes(lines []string, level int) map[int]int {
 	const maxAlike = 8 // equal lines to count
 	where := map[string][]int{}
-	count := func(text string, at int) {
+	for i, text := range lines {
 		if k := normal(text, level); len(where[k]) < maxAlike && telling([]string{text}, 3) {
-			where[k] = append(where[k], at)
+			where[k] = append(where[k], i)
 		}
-	}
-	for _, l := range left {
-		count(l.text, l.at)
-	}
-	for i, text := range old {
-		count(text, i)
 	}
 	votes := map[int]int{}
 	for i, k := range d.keysAt(level) {

@@ -119,18 +119,12 @@ func (p *applier) insert(h hunk) (done bool, err error) {
 	case empty:
 		p.put(h, 0, n, true)
 		return true, nil
-	case old > 0 && h.start == 0 && !h.block:
-		return false, nil
 	case h.zero:
 		at = p.shifted(h.start)
 	case h.block && h.start > 0:
 		at = p.shifted(h.start - 1)
 	case old > 0:
 		return false, nil
-	case h.section != "":
-		if s := p.doc.find([]string{h.section}, spacing); len(s) == 1 {
-			at = s[0] + 1
-		}
 	}
 	if at < 0 {
 		hint := "give it a line or two of context that stay as they are"
@@ -151,7 +145,7 @@ func (p *applier) insert(h hunk) (done bool, err error) {
 func (p *applier) locate(h hunk) (*match, error) {
 	for _, v := range h.variants() {
 		if m, err := p.try(v); m != nil || err != nil {
-			if m != nil && m.level >= spacing && !h.block && p.doc.hasRival(*m, p.expected(m.hunk)) {
+			if m != nil && m.level >= spacing && !h.block && (p.hasRival(*m) || p.closesElsewhere(*m)) {
 				return nil, nil
 			}
 			if m != nil && !telling(v.old(), 3) && p.bareRival(*m) {
@@ -163,15 +157,7 @@ func (p *applier) locate(h hunk) (*match, error) {
 	if h.block {
 		return nil, nil
 	}
-	for _, v := range h.lessContext() {
-		if m, err := p.try(v); m != nil || err != nil {
-			if m != nil && p.doc.hasRival(*m, p.expected(m.hunk)) {
-				return nil, nil
-			}
-			return m, err
-		}
-	}
-	return nil, nil
+	return p.nearly(h), nil
 }
 
 // bareRival reports whether lines without words, which are weak evidence, also match
@@ -190,7 +176,7 @@ func (p *applier) bareRival(m match) bool {
 func (p *applier) try(h hunk) (*match, error) {
 	old := h.old()
 	scopes := p.scopes(h)
-	if at := p.expected(h); at >= 0 && !h.fewer && p.doc.at(at, old, exactly) &&
+	if at := p.expected(h); at >= 0 && p.doc.at(at, old, exactly) &&
 		(len(scopes) == 0 || at > scopes[0].from) {
 		return &match{h, at, exactly}, nil
 	}
@@ -234,7 +220,7 @@ func (p *applier) choose(h hunk, starts []int) (int, error) {
 	if len(starts) == 1 {
 		return starts[0], p.checkOnce(h)
 	}
-	if want := p.expected(h); want >= 0 && !h.fewer {
+	if want := p.expected(h); want >= 0 {
 		near := slices.SortedFunc(slices.Values(starts), func(a, b int) int { return distance(a, want) - distance(b, want) })
 		if distance(near[0], want)*2 <= distance(near[1], want) {
 			return near[0], nil
@@ -292,55 +278,103 @@ func (h hunk) part(from, to int) hunk {
 	return h
 }
 
-// lessContext returns variants of the hunk with ever fewer context lines at its
-// edges.
-func (h hunk) lessContext() (out []hunk) {
+// maxLeftOut is the maximum number of context lines that are left out at each end of a hunk.
+const maxLeftOut = 10
+
+// closesElsewhere reports whether only brackets of a match differ from the file, in their white space,
+// and an indented line does not: they close another block, since a line between is missing in the hunk.
+func (p *applier) closesElsewhere(m match) bool {
+	differ, exact := false, false
+	for i, s := range m.hunk.old() {
+		same, words := p.doc.at(m.at+i, []string{s}, trailing), telling([]string{s}, 1)
+		if words && !same {
+			return false
+		}
+		lost := i == 0 && indentOf(s) == "" // models often drop the white space at the beginning of a text
+		differ = differ || !same && !lost
+		exact = exact || words && indentOf(s) != ""
+	}
+	return differ && exact
+}
+
+// nearly returns the match of a hunk whose outer context lines have changed since it was written. If
+// the definition that it begins with is not where the hunk has it, the change may be anywhere in it.
+func (p *applier) nearly(h hunk) *match {
 	for n := len(h.lines); n > 0 && h.lines[n-1].raw; n-- {
 		h.lines = h.lines[:n-1]
 	}
-	context := func(l hunkLine) bool { return l.op == ' ' }
-	lead, end := trimEnds(h.lines, context)
-	trail := len(h.lines) - end
-	for k := 1; k <= min(maxLeftOut, max(lead, trail)); k++ {
-		head, tail := min(k, lead), min(k, trail)
-		for _, n := range [...][2]int{{0, tail}, {head, 0}, {head, tail}} {
-			if v, ok := h.withoutContext(n[0], n[1]); ok {
-				out = append(out, v)
-			}
-		}
+	if m := p.bestMatch(h, false); m != nil {
+		return m
 	}
-	return out
+	if part, ok := h.belowDefinition(); ok {
+		return p.bestMatch(part, true)
+	}
+	return nil
 }
 
-// maxLeftOut is the maximum number of context lines that are left out one by one,
-// and remembered, at each end of a hunk.
-const maxLeftOut = 10
+// bestMatch returns the match of a hunk at the place at which most of its lines are as the hunk has
+// them. It returns nil if two places are as good, or if too little fits to identify the place: a
+// common line in another function would. named means that the definition around it is known.
+func (p *applier) bestMatch(h hunk, named bool) *match {
+	lead, end := trimEnds(h.lines, hunkLine.stays)
+	place, best, twice := 0, 0, false
+	for at, n := range p.votes(h) {
+		switch {
+		case at+lead < 0:
+		case n > best:
+			place, best, twice = at, n, false
+		case n == best:
+			twice = true
+		}
+	}
+	done := len(h.only("-")) > 0 && len(p.doc.find(h.context(), spacing)) > 0
+	if best == 0 || twice || done {
+		return nil
+	}
+	core := h.part(lead, end).old()
+	for level := range levels {
+		if !p.doc.at(place+lead, core, level) {
+			continue
+		}
+		fits := func(i, at int) bool { return p.doc.at(at, []string{h.lines[i].text}, level) }
+		head, tail := lead, end
+		for head > 0 && fits(head-1, place+head-1) {
+			head--
+		}
+		for tail < len(h.lines) && fits(tail, place+lead+len(core)+tail-end) {
+			tail++
+		}
+		v := h.part(head, tail)
+		v.fewer = true
+		m := &match{v, place + head, level}
+		left := slices.Concat(h.lines[:head], h.lines[tail:])
+		enough := telling(v.old(), 3) && (named || telling(v.context(), 3))
+		few := max(head, len(h.lines)-tail) <= maxLeftOut && !slices.ContainsFunc(left, hunkLine.defines)
+		if enough && few && within(p.scopes(v), m.at) && !p.closesElsewhere(*m) {
+			return m
+		}
+	}
+	return nil
+}
 
-// withoutContext returns the hunk without some context lines at its ends. ok reports whether
-// the rest can identify a place: it has enough letters, and context is left or the
-// enclosing definition is named. Otherwise a common line in another function would
-// match.
-func (h hunk) withoutContext(head, tail int) (v hunk, ok bool) {
-	v = h.part(head, len(h.lines)-tail)
-	v.fewer, v.left = true, nil
-	named := false
-	for i := max(0, head-maxLeftOut); i < head; i++ {
-		l := h.lines[i]
-		v.left = append(v.left, leftOut{l.text, i - head})
-		if defined(l.text, false) != "" {
-			named, v.section, v.left = true, l.text, nil // identifies the place regardless of the lines above
+// stays reports whether a line is context.
+func (l hunkLine) stays() bool { return l.op == ' ' }
+
+// defines reports whether a line defines something.
+func (l hunkLine) defines() bool { return defined(l.text, false) != "" }
+
+// belowDefinition returns the part of a hunk below the last definition in its leading context, which
+// becomes its section: the other lines may be anywhere in it. ok is false if there is none.
+func (h hunk) belowDefinition() (part hunk, ok bool) {
+	lead, _ := trimEnds(h.lines, hunkLine.stays)
+	for i := lead - 1; i >= 0; i-- {
+		if h.lines[i].defines() {
+			part = h.part(i+1, len(h.lines))
+			part.section = h.lines[i].text
+			return part, true
 		}
 	}
-	old := v.old()
-	for i, l := range h.lines[len(h.lines)-tail:] {
-		if defined(l.text, false) != "" {
-			return v, false
-		}
-		if i < maxLeftOut {
-			v.left = append(v.left, leftOut{l.text, len(old) + i})
-		}
-	}
-	return v, telling(old, 3) && (named || telling(v.context(), 3))
+	return h, false
 }
 
 // telling reports whether lines have enough letters and digits to identify a place.
@@ -450,7 +484,7 @@ func (d *document) at(i int, want []string, level int) bool {
 // characters, and a description of those. n is 0 if nothing is similar.
 func (d *document) nearest(want []string) (from, n int, differ string) {
 	most := 0
-	for at, n := range d.votes(want, nil, spacing) {
+	for at, n := range d.votes(want, spacing) {
 		if n > most || n == most && at < from {
 			from, most = at, n
 		}

@@ -3,6 +3,7 @@ package patch
 import (
 	"path"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/handrail-bot/handrail/gitops/lines"
@@ -65,13 +66,12 @@ func inPlace(ext, s string, alone bool, above []string) bool {
 	words := strings.Fields(body)
 	switch {
 	case s[0] == '<' && !strings.HasPrefix(s, "<!--"):
-		return strings.HasSuffix(s, ">") && len(words) > 1 && omitted().MatchString(body) && !kind("x"+ext, markup)
+		n := tallyOf(body)
+		return strings.HasSuffix(s, ">") && len(words) > 1 && n.leftOut > 0 && n.own == 0 && !kind("x"+ext, markup)
 	case bracketed(s[:at[1]]) || len(words) == 0:
 		return false
 	case startsWithDots(s[at[1]:]) || startsWithDots(s): // in any language
 		return len(words) <= 8
-	case instead().MatchString(strings.Trim(body, ". ")):
-		return true
 	}
 	several := leader().MatchString(last) // part of a longer comment
 	return alone && !several && brief(words) && !hasOwnContent(s, body)
@@ -117,51 +117,78 @@ var leader = pattern.Lazy(
 	`^(?://+!?|/\*+|\{/\*|#+|--+|;+|%+|\*+|<!--+|"""|'''|\(\*|\{-|REM\b|'|\[|\(|<|\{\{-?\s*/\*|\{\{!--|\{#|\.\.\.|…)\s*`,
 )
 
-// omitted matches phrases for left-out text.
-var omitted = pattern.Lazy(`(?i)` + strings.Join([]string{
-	`\b(rest|remainder|remaining (part|code|content|lines|functions|methods|file)s?)\b.*\b(code|file|content|contents|implementation|function|functions|method|methods|class|component|module|script|document|page|tests?|config(uration)?|styles?|logic|body|imports?|unchanged|same|remains?|here|goes|follows)\b`,
-	`\b(existing|previous|original|other|old|current) (code|content|contents|implementation|implementations|functions?|methods?|logic|imports?|fields?|properties|props|tests?|styles?|rules?|routes?|handlers?|cases?|entries|items|lines|text|class(es)?|definitions?|declarations?|config(uration)?|body|file)\b.*\b(remains?|unchanged|stays?|same|here|goes|above|below|continues?|omitted|kept$|as before|preserved|unmodified|as is)\b`,
-	`\b(code|content|contents|implementation|file|function|functions|method|methods|class|logic|imports?|everything( else)?|everything) (above |below |here |before |after |else )?(remains?|stays?|is|are|continues?|kept)( \w+)? (unchanged|the same|as is|as before|identical|unmodified|untouched)(\W*$|\W+(as|here|below|above|from|for|in|except|since)\b)`,
-	`\b(keep|leave|same as|insert|add|put|copy|include)( in| here)?( all| the| your)*( rest| existing| remaining| previous| original)( of)?( the)? (code|content|contents|file|implementation|functions?|methods?|logic|imports?)\b`,
-	`\b(code|content|lines?|implementation|functions?|methods?|section|part)s? (is |are |was |were |has been )?(omitted|truncated|elided|unchanged|skipped|left out|removed)(\W*$|\W+(as|here|below|above|from|for|in|except|since)\b)`,
-	`\b(omitted|truncated|abbreviated|shortened|elided|skipped) for (brevity|clarity|space|readability)\b`,
-	`^(no changes?|unchanged|same as (before|above|original|previous)|as before|unchanged (code|lines|content|part|section)s?)( here| below| above)?$`,
-	`^rest of\b`,
-}, "|"))
-
-// dotted matches words that mean an omission only beside an ellipsis.
-var dotted = pattern.Lazy(
-	`(?i)\b(rest|remaining|existing|previous|other|same|unchanged|original|more|omitted|truncated|etc|keep|continued?s?|as before|your|similar|code here|here)\b`,
+// The words of which a placeholder consists: those for the text that is left out, those for its
+// state, weaker ones that need a negation or a comparison, those of a promise, and those beside them.
+const (
+	leftOutWords = " rest remainder remaining existing previous original other others current everything more etc so "
+	stateWords   = " unchanged same unmodified identical untouched omitted truncated abbreviated shortened elided skipped " +
+		"snip snipped ditto brevity continue continues stay stays remain remains "
+	weakWords    = " change changed changes keep keeps kept left before above shown "
+	thanWords    = " as no not nothing "
+	promiseWords = " todo fixme implement add write port copy fill complete missing "
+	besideWords  = " a all and any are at be below else for forth from go goes here in is it of on only out placeholder " +
+		"readability see similar similarly some that the there they this to was were with your " +
+		"body case cases class classes code component components content contents declarations definitions entries fields " +
+		"file function functions handlers implementation implementations imports items lines logic method methods module " +
+		"page part parts properties props routes rules script section sections styles template tests "
+	aloneWords = " etc more rest remaining " // that are placeholders without another word
 )
 
-// promised matches comments that leave existing text to be written again later.
-var promised = pattern.Lazy(
-	`(?i)\b(todo|fixme|implement|add|write|port|copy|fill in|complete)\b.*\b(rest|remaining|remainder|others?|missing|similar|same|as before|everything else)\b`,
-)
+// tally counts the words of a text by their kind. Own words are in none: no placeholder has them.
+type tally struct{ all, leftOut, state, weak, than, promise, own, alone int }
 
-// promises reports whether a line is a comment that leaves the rest for later.
-func promises(s string) bool {
-	at := leader().FindStringIndex(s)
-	return at != nil && !bracketed(s[:at[1]]) && promised().MatchString(s[at[1]:])
+func tallyOf(text string) (n tally) {
+	notInWord := func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' }
+	for w := range strings.FieldsFuncSeq(strings.ToLower(text), notInWord) {
+		is := func(list string) bool { return strings.Contains(list, " "+w+" ") }
+		n.all++
+		if is(aloneWords) {
+			n.alone++
+		}
+		switch {
+		case is(leftOutWords):
+			n.leftOut++
+		case is(stateWords):
+			n.state++
+		case is(weakWords):
+			n.weak++
+		case is(thanWords):
+			n.than++
+		case is(promiseWords):
+			n.promise++
+		case !is(besideWords):
+			n.own++
+		}
+	}
+	return n
 }
 
-// instead matches whole comments that could be headings, but are placeholders in place
-// of text.
-var instead = pattern.Lazy(`(?i)^(` + strings.Join([]string{
-	`no (further |other )?changes?( needed| required)?( here| below| above| from here( on)?)?`,
-	`(the )?same( as (the )?(before|above|below|original|previous)( (version|code|file|one))?)?`,
-	`(code )?continues?( as before| here| below| unchanged)?`,
-	`(left |kept )?(unchanged|as is|as it was)( from here( on)?| here| below| above)?`,
-	`(the |your |all )?(existing|previous|original|other|remaining|current) (code|contents?|implementations?|imports?|functions?|methods?|fields?|cases|rules|styles|items|entries|tests|routes|handlers|lines)( here| goes here| go here| above| below)?`,
-	`placeholder for (the |all )?(rest|remaining|others?)\b.*`,
-	`(like|as) (before|above)`,
-	`(similar(ly)?|the same|repeat) for (the |all )?(rest|others?|remaining)( \w+)?`,
-	`not shown( here)?`,
-	`see (the )?(original|previous)( (file|code|version|implementation))?`,
-	`(add |put |insert )?your (code|implementation|logic)( goes| here)*`, `all the other \w+`,
-	`(and )?(some |all )?(the )?(more|other|others)( code| functions?| methods?| lines)?( here)?`,
-	`⋮`,
-}, "|") + `)$`)
+// says reports whether the words say that text was left out. Fewer do if text gets lost.
+func (n tally) says(shrinks bool) bool {
+	certain := n.leftOut > 0 && n.state > 0
+	switch {
+	case n.promise > 0:
+		return false
+	case !shrinks:
+		return certain && n.own == 0
+	case n.own > 0:
+		return certain && n.own == 1 && n.all <= 5
+	case n.all == 1:
+		return n.state+n.alone > 0
+	}
+	return n.leftOut+n.state > 0 || n.weak > 0 && n.than > 0
+}
+
+// promises reports whether a line is a comment that leaves existing text to be written again
+// later.
+func promises(s string) bool {
+	at := leader().FindStringIndex(s)
+	if at == nil || bracketed(s[:at[1]]) {
+		return false
+	}
+	n := tallyOf(s[at[1]:])
+	return n.promise > 0 && n.leftOut+n.state+n.weak > 0 && n.own == 0
+}
 
 // standsForText reports whether a trimmed line is a placeholder for left-out text.
 func standsForText(s string, shrinks bool, ext string) bool {
@@ -176,30 +203,17 @@ func standsForText(s string, shrinks bool, ext string) bool {
 	}
 	body := strings.TrimSpace(strings.TrimRight(s[at[1]:], "*/->)]}#'\" "))
 	dots := strings.Contains(s, "...") || strings.Contains(s, "…")
+	n := tallyOf(body)
 	switch {
-	case !dots && prose(ext) && (s[0] == '#' || s[0] == '*'):
+	case dots && dotsAtAnEnd(s, body):
+		return n.all <= 8 && n.leftOut+n.state > 0
+	case prose(ext) && (s[0] == '#' || s[0] == '*'):
 		return false // a heading or a list item
-	case !dots && bracketed(s[:at[1]]) && (s[0] != '\'' || !kind("x"+ext, " bas cls vb vbs ")):
-		return s[0] != '<' && omitted().MatchString(body) && strings.ContainsAny(s[len(s)-1:], ")]")
+	case bracketed(s[:at[1]]) && (s[0] != '\'' || !kind("x"+ext, " bas cls vb vbs ")):
+		return n.says(false) && s[0] != '<' && strings.ContainsAny(s[len(s)-1:], ")]")
 	}
-	return saysSo(s, body, dots, shrinks)
+	return n.says(shrinks)
 }
-
-// saysSo reports whether the words of a comment say that text was left out.
-func saysSo(s, body string, dots, shrinks bool) bool {
-	bare := strings.Trim(body, ".…([{<=~- ")
-	if dots && dotsAtAnEnd(s, body) && len(strings.Fields(bare)) <= 8 && dotted().MatchString(bare) {
-		return true
-	}
-	return omitted().MatchString(bare) || shrinks && andSoOn().MatchString(bare)
-}
-
-// andSoOn matches words that are placeholders only in a text that shrinks.
-var andSoOn = pattern.Lazy(`(?i)^(?:` +
-	`(etc|and so on|and so forth|snip(ped)?|more|ditto|see above|rest|remaining|omitted|skipped|truncated)|` +
-	`(and |with )?(all |the |all the )?(rest|remain(ing|der)|others?|everything( else)?|all else|nothing else)( [\w-]+){0,2}? ` +
-	`(as|is|are|stays?|remains?|same|unchanged|unmodified|identical|untouched|omitted|skipped|changes?|changed)` +
-	`( (as|it|they|the|is|was|were|are|same|before|above|unchanged|original))*)$`)
 
 // bracketed reports whether the opening of a line is a bracket or a quote and not the
 // start of a comment.
@@ -218,8 +232,8 @@ func startsWithDots(s string) bool { return strings.HasPrefix(s, ".") || strings
 // markers.
 func isEllipsis(s string) bool {
 	s = strings.TrimSpace(s)
-	if !strings.Contains(s, "...") && !strings.Contains(s, "…") {
+	if !strings.Contains(s, "...") && !strings.ContainsAny(s, "…⋮") {
 		return false
 	}
-	return strings.Trim(s, "./#*-<>!{}[]()…;% \t") == ""
+	return strings.Trim(s, "./#*-<>!{}[]()…⋮;% \t") == ""
 }

@@ -52,7 +52,6 @@ type hunk struct {
 	section string // text after @@: a line above the hunk
 	block   bool   // a SEARCH/REPLACE block: the file must have all of its lines
 	fewer   bool   // context was dropped: it must fit in exactly one place
-	left    []leftOut
 	splits  []hunk // alternative readings of a block with an uncertain divider
 }
 
@@ -62,13 +61,6 @@ type hunkLine struct {
 	cr    bool // ends in \r\n
 	noEOL bool // no newline follows
 	raw   bool // lacks the first column; only at the end of a hunk
-}
-
-// leftOut is a context line that is not used to locate the hunk. at is its position
-// relative to the hunk's first old line.
-type leftOut struct {
-	text string
-	at   int
 }
 
 // Applied is the result of an edit. Notes say where the match was tolerant.

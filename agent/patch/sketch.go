@@ -259,7 +259,14 @@ func respell(doc, sketch, old []string, tolerant bool) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	mixed := slices.ContainsFunc(old, func(s string) bool { // a step may be either
+		return strings.Contains(indentOf(s), "\t") && strings.Contains(indentOf(s), " ")
+	})
 	for j, l := range edit {
+		in := indentOf(l.text)
+		if l.op == '+' && in != "" && (w.forTabs || w.forSpaces) && (mixed || in == indentOf(out[j])) {
+			return nil, unclear(l.text) // nothing in the sketch shows the lines that it replaces
+		}
 		certain := !slices.ContainsFunc(old, func(t string) bool { // false if a line of the file was moved
 			return collapse(t) == collapse(l.text) && t != out[j]
 		})

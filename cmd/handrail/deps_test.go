@@ -89,7 +89,7 @@ var arrows = map[string][]string{
 	"agent/lsp/lsptest":             {},
 	"agent/patch":                   {"agent/patch/syntax", "gitops/lines", "policy/untrusted/marks"},
 	"agent/patch/fragment":          {"agent/workspace/outline"},
-	"agent/patch/syntax":            {},
+	"agent/patch/syntax":            {"agent/workspace/outline"},
 	"agent/acp":                     {},
 	"agent/acp/acptest":             {},
 	"agent/guest":                   {"agent/acp", "agent/compact", "agent/llm", "agent/mcp", "agent/patch", "agent/session", "agent/tools", "agent/workspace", "policy", "policy/untrusted"},

@@ -21,6 +21,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 	"go.yaml.in/yaml/v4"
 
+	"github.com/handrail-bot/handrail/agent/workspace/outline"
 	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
@@ -103,10 +104,8 @@ func language(name string) func(string) *fault {
 		return markup
 	case ".sh", ".bash":
 		return shell
-	case ".py", ".pyi":
-		return python
-	case ".js", ".mjs", ".cjs", ".ts", ".mts", ".cts":
-		return javascript
+	case ".py", ".pyi", ".js", ".mjs", ".cjs", ".ts", ".mts", ".cts":
+		return balanced(name)
 	}
 	return nil
 }
@@ -178,57 +177,32 @@ func at(text string, offset int, reason string) *fault {
 	return &fault{Line: strings.Count(before, "\n") + 1, Column: utf8.RuneCountInString(before[line:]) + 1, Reason: reason}
 }
 
-// commented checks JSON with comments and trailing commas.
+// trailing matches a comma before a closing bracket.
+var trailing = pattern.Lazy(`,\s*[}\]]`)
+
+// commented checks JSON with comments and trailing commas. Comments are those of JavaScript.
 func commented(text string) *fault {
-	b := []byte(text)
-	comma := -1
-	for i := 0; i < len(b); {
-		end := i + 1
-		switch c := b[i]; {
-		case c == '"':
-			end = behindString(b, i)
-			comma = -1
-		case bytes.HasPrefix(b[i:], []byte("//")):
-			end = i + len(bytes.SplitN(b[i:], []byte("\n"), 2)[0])
-			blank(b[i:end])
-		case bytes.HasPrefix(b[i:], []byte("/*")):
-			n := bytes.Index(b[i:], []byte("*/"))
-			if n < 0 {
-				return at(text, i, "the comment is not closed")
-			}
-			end = i + n + 2
-			blank(b[i:end])
-		case c == ',':
-			comma = i
-		case (c == '}' || c == ']') && comma >= 0:
-			b[comma], comma = ' ', -1
-		case strings.IndexByte(" \t\r\n", c) < 0:
-			comma = -1
-		}
-		i = end
-	}
-	if len(bytes.TrimSpace(b)) == 0 {
+	code, bare, ok := outline.Uncommented("a.js", text)
+	if !ok || len(bytes.TrimSpace(code)) == 0 {
 		return nil
 	}
-	return plain(string(b))
-}
-
-// behindString returns the end of the string that begins at i, on its line.
-func behindString(b []byte, i int) int {
-	for i++; i < len(b) && b[i] != '"' && b[i] != '\n'; i++ {
-		if b[i] == '\\' {
-			i++
-		}
+	for _, comma := range trailing().FindAllIndex(bare, -1) {
+		code[comma[0]] = ' '
 	}
-	return min(i+1, len(b))
+	return plain(string(code))
 }
 
-// blank overwrites a comment with spaces and keeps its line breaks.
-func blank(b []byte) {
-	for i := range b {
-		if b[i] != '\n' {
-			b[i] = ' '
+// balanced returns a check of the strings and brackets of files of a name.
+func balanced(name string) func(string) *fault {
+	return func(text string) *fault {
+		tagged := strings.Contains(text, "</") || strings.Contains(text, "/>") || strings.Contains(text, "<!--")
+		if outline.Language(name) != "python" && tagged { // markup has words with an apostrophe
+			return nil
 		}
+		if offset, reason := outline.Unclosed(name, text); reason != "" {
+			return at(text, offset, reason)
+		}
+		return nil
 	}
 }
 

@@ -72,7 +72,7 @@ func TestRight(t *testing.T) {
 		"c.toml":                   {"", "[a]\nb = 1\n"},
 		"a.rb":                     {"def f(\n"},
 		"a.py":                     {"s = f\"{x['a']:>{w}} {y!r}\"\n", "s = f'{d[\"k\"]}' # it's (\n", "x = 'a\\\nb'\n", "s = rb'\\''\n", "f\"{f(a, b=':')}\"\n", "s = f\"{x[\"a\"]}\"\n"},
-		"a.js":                     {"x = a / b; y = '/'\n", "if (a) /'/.test(b)\n", "const a = <p>don't</p>\n", "s = `a ${`b ${c({})}`} '`\n", "r = /[/']/g\n", "#!/usr/bin/env node's\n"},
+		"a.js":                     {"x = a / b; y = '/'\n", "if (a) /'/.test(b)\n", "const a = <p>don't</p>\n", "s = `a ${`b ${c({})}`} '`\n", "r = /[/']/g\n", "#!/usr/bin/env node's\n", "s = `'${x.replace(/'/g, `'\\\\''`)}'`\n"},
 		"a.sh":                     {"#!/bin/zsh\nfor i ($x) echo $i\n", "#!/usr/bin/env bash\n[[ $a =~ ^(a|b)$ ]] && echo ${a[@]}\ncat <<'E'\n(\nE\n", ""},
 		"pom.xml":                  {"<?xml version=\"1.0\" encoding=\"ISO-8859-1\"?>\n<a b=\"&lt;\"/>\n", "<!DOCTYPE a [<!ENTITY x \"y\">]>\n<a>&x;</a>\n", "<a:b xmlns:a=\"u\"><a:c/></a:b>\n"},
 		"a.ts":                     {"let a: Map<string, Array<number>> = f('a')\n"},

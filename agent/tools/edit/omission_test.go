@@ -117,6 +117,7 @@ func TestHonestFilesAreWritten(t *testing.T) {
 		{"a.ts", "const {a, ...rest} = b"}, {"a.ts", "// keep the connection open"}, {"a.rs", "let Foo { a, .. } = b;"}, {"a.rs", "// TODO: handle errors"},
 		{"a.sql", "-- previous orders of the same customer"}, {"a.sh", "# other hosts are reached through the proxy"}, {"a.html", "<p>The rest stays the same.</p>"},
 		{"a.html", "<li>etc.</li>"}, {"a.yaml", "# more hosts can be added"}, {"a.c", "/* same size as above */"}, {"a.lua", "-- the rest of the arguments"},
+		{"a.go", "// changed"}, {"a.go", "// Existing"}, {"a.go", "// keep this"}, {"a.go", "// keep the original name"},
 		{"a.md", "# The rest of us"}, {"a.md", "And so on, and so on …"}, {"a.md", "- etc."}, {"a.md", "Everything else stays unchanged."}, {"a.txt", "The remaining methods are unchanged."}, {"a.md", "# Unchanged since 2.0"},
 		{"a.md", "# More"}, {"a.md", "## Remaining work"}, {"a.md", "* The rest of the code is in `src`."}, {"a.md", "- No changes"}, {"a.rst", "..."}, {"CHANGELOG.md", "- The existing tests remain as they are."},
 	} {
@@ -125,6 +126,7 @@ func TestHonestFilesAreWritten(t *testing.T) {
 	// New files, and counts that are nearly right.
 	try("new.go", "", "// etc.\npackage a\n")
 	try("new.py", "", "# TODO: implement the rest\nx = 1\n")
+	try("new.ts", "", "// keep the other entries\nconst x = 1\n")
 	for _, n := range []int{140, 141, 131, 150, 0, 10} {
 		try("n.txt", "x\n", old, "line_count", n)
 	}

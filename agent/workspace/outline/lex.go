@@ -203,6 +203,8 @@ func (s *source) textEnd(i int, end string, lines bool) int {
 			return 0
 		case !raw && s.rules.insert != "" && s.begins(i, s.rules.insert):
 			i = s.codeEnd(i+len(s.rules.insert), closing(s.rules.insert), 0)
+		case s.src[i] == '\\' && !raw && s.begins(i+1, "\r\n"):
+			i += 3
 		case s.src[i] == '\\' && !raw:
 			i += 2
 		default:

@@ -177,7 +177,7 @@ func (d Dir) Commit(c Change, when int64) (string, error) {
 	if _, err := d.Run(b.Bytes(), "fast-import", "--quiet", "--force", "--date-format=raw"); err != nil {
 		return "", err
 	}
-	return d.Line("rev-parse", "refs/heads/"+c.Branch)
+	return d.commitAt("refs/heads/" + c.Branch)
 }
 
 // Resolve returns the commit of a branch, tag, full ref or id, or "" if there is none.
@@ -205,14 +205,24 @@ func (d Dir) commitAt(name string) (string, error) {
 	ask := d.Line
 	if isHex(name) && len(name) == 40 {
 		ask = d.RunCached
-	} else if strings.HasPrefix(name, "refs/heads/") && fs.ValidPath(name) {
-		// A branch usually has a file of its own, which is faster than git.
-		if sha, err := os.ReadFile(filepath.Join(d.Path, filepath.FromSlash(name))); err == nil && len(sha) == 41 {
-			return string(sha[:40]), nil
-		}
+	} else if sha := d.inFile(name); sha != "" {
+		return sha, nil
 	}
 	sha, err := ask("rev-parse", "--verify", "--quiet", "--end-of-options", name+"^{commit}")
 	return strings.TrimSpace(sha), err
+}
+
+// inFile returns the commit of a branch that has a file of its own, as it usually has, or "". That is
+// faster than git.
+func (d Dir) inFile(name string) string {
+	if !strings.HasPrefix(name, "refs/heads/") || !fs.ValidPath(name) {
+		return ""
+	}
+	sha, err := os.ReadFile(filepath.Join(d.Path, filepath.FromSlash(name)))
+	if err != nil || len(sha) != 41 || strings.Trim(string(sha[:40]), "0123456789abcdef") != "" {
+		return ""
+	}
+	return string(sha[:40])
 }
 
 func isHex(s string) bool {

@@ -8,6 +8,9 @@ import (
 // Exact returns the object of a full ref or revision expression, or "" if there is
 // none.
 func (d Dir) Exact(ref string) string {
+	if sha := d.inFile(ref); sha != "" {
+		return sha
+	}
 	sha, err := d.Line("rev-parse", "--verify", "--quiet", "--end-of-options", ref)
 	if err != nil {
 		return ""
