@@ -7,8 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/handrail-bot/handrail/cmd/local"
 	"github.com/handrail-bot/handrail/gitops/flock"
 )
@@ -64,30 +62,6 @@ func TestTempDir(t *testing.T) {
 	const want = "doctor-10 new-8 new-9 run-11 run-3 run-4 run-mine runner-5"
 	if got := strings.Join(left, " "); got != want {
 		t.Errorf("left are %s, want %s", got, want)
-	}
-}
-
-// TestHalfRemovedTempDir: a directory that could not be removed whole is known to the next start.
-func TestHalfRemovedTempDir(t *testing.T) {
-	tmp := t.TempDir()
-	t.Setenv("TMPDIR", tmp)
-	dir, end, err := local.TempDir()
-	must(t, err)
-	held := filepath.Join(dir, "clone")
-	must(t, os.Mkdir(held, 0o755))
-	if err := unix.Mount("handrail", held, "tmpfs", 0, ""); err != nil {
-		t.Skip("NEEDS TMPFS:", err)
-	}
-	failed := end()
-	must(t, unix.Unmount(held, 0))
-	if failed == nil {
-		t.Error("a mounted directory went")
-	}
-	_, end, err = local.TempDir()
-	must(t, err)
-	must(t, end())
-	if _, err := os.Lstat(dir); err == nil {
-		t.Error("it is still there")
 	}
 }
 

@@ -149,9 +149,9 @@ func (s *search) known(commits []commit) {
 // tips returns the first of commits, and those of its parents that have none: a stash has
 // untracked files in such a one.
 func tips(commits []commit) []commit {
-	out := commits[:1:1]
+	out, first := commits[:1:1], commits[0]
 	for _, c := range commits[1:] {
-		if first := commits[0]; len(c.parents) == 0 && len(first.parents) > 1 && slices.Contains(first.parents, c.id) { //control:stash-of-untracked
+		if len(first.parents) > 1 && len(c.parents) == 0 && slices.Contains(first.parents, c.id) { //control:stash-of-untracked
 			out = append(out, c)
 		}
 	}
