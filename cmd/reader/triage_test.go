@@ -65,7 +65,7 @@ func TestDesk(t *testing.T) {
 	if len(sent) != 1 || sent[0].Kind != ghapp.WriteLabels || sent[0].Thread != w.issue || sent[0].Key == "" || fmt.Sprint(sent[0].Labels) != "[UI]" {
 		t.Errorf("sent %+v", sent)
 	}
-	must(t, w.gh.Label(w.issue, "handrail[bot]", "UI")) // and the answer is lost
+	must(t, w.gh.Label(w.issue, "kim", "UI")) // it is there, although the answer to the call was lost
 	for call, want := range map[string]string{"1.1": "[UI]", "2.1": "[]"} {
 		if got, err := d.Labels(ctx, call); err != nil || fmt.Sprint(got) != want {
 			t.Errorf("call %s, after its labels: %s, %v, want %s", call, got, err, want)
