@@ -79,7 +79,7 @@ func TestStrays(t *testing.T) {
 		"new files put aside":         {[]string{"echo more >>a.txt; echo u >u.txt; git stash -qu"}, []workspace.Stray{stray("refs/stash", 3, "a.txt", "u.txt")}},
 		"only new files put aside":    {[]string{"echo u >u.txt; git stash -qu"}, []workspace.Stray{stray("refs/stash", 3, "u.txt")}},
 		"new files put aside, packed": {[]string{"echo u >u.txt; git stash -qu; git gc -q"}, []workspace.Stray{stray("refs/stash", 3, "u.txt")}},
-		"put aside twice": {[]string{"echo more >>a.txt; git stash -q; echo b >>a.txt; git stash -q"},
+		"put aside twice": {[]string{"echo more >>a.txt; GIT_COMMITTER_DATE=2026-01-01T00:00:00Z git stash -q; echo b >>a.txt; git stash -q"},
 			[]workspace.Stray{stray("refs/stash", 2, "a.txt"), stray("the commit ID", 2, "a.txt")}},
 		"amended there": {[]string{"git checkout -q --detach; echo d >d.txt; git add d.txt; git commit -qm one; echo e >d.txt; git commit -qa --amend -m two; git checkout -q main"}, []workspace.Stray{stray("the commit ID", 1, "d.txt")}},
 		"rebased":       {[]string{side + "git checkout -q main; echo other >>a.txt; git commit -qam other; git checkout -q fix/x; echo a >>d/a.txt; git commit -qam two; git rebase -q main; git checkout -q main; git merge -q fix/x"}, nil},
