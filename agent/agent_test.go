@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"net/url"
@@ -179,7 +180,10 @@ type states struct {
 	last  string
 	trees map[string]map[string]string
 	out   []string // commits that were published
+	fails int      // publications that fail
 }
+
+var errUnpublished = errors.New("the remote does not answer")
 
 func (s *states) Save(ctx context.Context, _ int, _ bool) (Saved, error) {
 	changes, err := s.ws.Changes(ctx)
@@ -259,6 +263,9 @@ func (s *states) diff(from, to map[string]string) []session.FileChange {
 }
 
 func (s *states) Publish(_ context.Context, p Publication) (session.Checkpoint, error) {
+	if s.fails--; s.fails >= 0 {
+		return session.Checkpoint{}, errUnpublished
+	}
 	cp := session.Checkpoint{Commit: p.Saved, Tree: p.Saved, Parent: p.Parent,
 		Files: s.diff(s.trees[p.Parent], s.trees[p.Saved]), Whole: append([]session.FileChange{}, s.diff(s.trees["base"], s.trees[p.Saved])...)}
 	s.out = append(s.out, p.Saved)

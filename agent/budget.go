@@ -129,12 +129,14 @@ func (m *meter) turnLimit() int {
 
 func (m *meter) turnsLeft() int { return m.turnLimit() - (m.spent().turns - m.used.turnsFrom) }
 
-// acting reports whether an external agent may be carrying out an allowed action of its last
-// answer. That ends with the request for the next one.
-func (m *meter) acting() bool {
-	return m.turnsLeft() == 0 &&
-		slices.ContainsFunc(m.Last, func(c *session.CallState) bool { return c.Name == session.GuestAction })
+// guestActs reports whether an external agent may be carrying out an allowed action of its
+// last answer. That ends with the request for the next one.
+func (j *journal) guestActs() bool {
+	return slices.ContainsFunc(j.Last, func(c *session.CallState) bool { return c.Name == session.GuestAction })
 }
+
+// acting reports whether that action is the last one of the budget.
+func (m *meter) acting() bool { return m.turnsLeft() == 0 && m.guestActs() }
 
 // turnsOfAgent returns the number of turns that an external agent may take.
 func (m *meter) turnsOfAgent() int {

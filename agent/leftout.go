@@ -72,20 +72,28 @@ func bringHint(ref string) string {
 	if ref == "refs/stash" {
 		return "; `git stash pop` brings it back, `git stash drop` drops it"
 	}
-	for begin, drop := range map[string]string{
-		"refs/heads/": ", `git branch -D %s` drops it", "refs/tags/": ", `git tag -d %s` drops it", workspace.StrayCommit: "",
-	} {
-		name, ok := strings.CutPrefix(ref, begin)
-		if !ok {
-			continue
-		}
-		const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./"
-		if strings.Trim(name, plain) == "" { //control:stray-is-brought
-			return "; `git merge " + name + "` brings it into the files" + strings.ReplaceAll(drop, "%s", name)
-		}
+	name, drop := ref, ""
+	switch {
+	case strings.HasPrefix(ref, workspace.StrayCommit):
+		name = ref[len(workspace.StrayCommit):]
+	case strings.HasPrefix(ref, "refs/heads/"):
+		name, drop = ref[len("refs/heads/"):], "branch -D"
+	case strings.HasPrefix(ref, "refs/tags/"):
+		name, drop = ref[len("refs/tags/"):], "tag -d"
+	case strings.HasPrefix(ref, "refs/"):
+		drop = "update-ref -d"
+	default:
+		return ""
+	}
+	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./"
+	if strings.Trim(name, plain) != "" { //control:stray-is-brought
 		return "; `git merge` brings it into the files"
 	}
-	return ""
+	say := "; `git merge " + name + "` brings it into the files"
+	if drop != "" {
+		say += ", `git " + drop + " " + name + "` drops it"
+	}
+	return say
 }
 
 // strayDoubt returns the reason that a completion is not accepted at once: work is only on

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -61,6 +62,9 @@ func (p *publisher) publish(ctx context.Context) (*session.Outcome, error) {
 		pub.Approval = p.Publish.Request.ID
 	}
 	cp, err := p.saves.Publish(ctx, pub)
+	if err != nil && p.guestActs() && ctx.Err() == nil && !errors.Is(err, session.ErrFenced) { //control:action-is-not-cut-short
+		return nil, nil //nolint:nilerr // it is tried again behind the action, which an end of the run would break off
+	}
 	if err != nil {
 		return nil, fmt.Errorf("publish checkpoint: %w", err)
 	}

@@ -85,6 +85,8 @@ type Work struct {
 	Shares func(ctx context.Context, used policy.Limits) ([]policy.Share, error)
 	// Post makes a write of the model to the thread, once per key.
 	Post func(context.Context, ghapp.Write) (ghapp.Ref, error)
+	// Intended returns the write that Post recorded for a key; the zero value if there is none.
+	Intended func(ctx context.Context, key string) (ghapp.Write, error)
 	// Passed are the other repositories whose part has a session of its own.
 	Passed []string
 	// Had are the labels of the issue when its triage began without a request.

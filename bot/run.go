@@ -2,6 +2,7 @@ package bot
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"strings"
 	"time"
@@ -272,6 +273,7 @@ func (w *worker) run(ctx context.Context, l *live.Session) (again bool, err erro
 			ApprovalFacts: asks.Bound,
 			Confirm:       asks.Confirm,
 			Post:          l.Ensure,
+			Intended:      w.intended,
 			Had:           had,
 			Passed:        passed(l.Data),
 			SawGreen:      func(commit string, checks []string) { l.Data.Seen = live.Seen{Head: commit, Green: checks} },
@@ -318,6 +320,15 @@ func (w *worker) inbox(ctx context.Context, p *live.Progress) error {
 		return p.Reread(ctx)
 	}
 	return nil
+}
+
+// intended returns the recorded write of a key; the zero value if there is none.
+func (w *worker) intended(ctx context.Context, key string) (wr ghapp.Write, err error) {
+	in, err := w.cfg.Store.Effects.Effect(ctx, key)
+	if err != nil {
+		return wr, store.Unless(err, store.ErrNotFound)
+	}
+	return wr, json.Unmarshal(in.Payload, &wr)
 }
 
 // onCall keeps the end of the running step.

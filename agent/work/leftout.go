@@ -146,6 +146,8 @@ func strayWork(list []workspace.Stray) (out []session.LeftOut) {
 			why = "work that git put aside in the workspace"
 		case strings.HasPrefix(s.Ref, "refs/tags/"):
 			why = "a tag in the workspace with work that the files do not have"
+		case strings.HasPrefix(s.Ref, "refs/") && !strings.HasPrefix(s.Ref, "refs/heads/"):
+			why = "a ref in the workspace with work that the files do not have"
 		case strings.HasPrefix(s.Ref, workspace.StrayCommit):
 			why = "work in the workspace that no branch has"
 		}

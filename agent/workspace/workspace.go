@@ -358,8 +358,8 @@ type Change struct {
 // StrayCommit begins the name of a [Stray] that no ref leads to; the commit's id follows.
 const StrayCommit = "the commit "
 
-// Stray is a branch or a tag of the repository in a workspace, its stash, or a commit, with
-// work that the files do not have. Paths are some of its files; More counts the others.
+// Stray is a ref of the repository in a workspace, or a commit, with work that the files do
+// not have. Paths are some of its files; More counts the others.
 type Stray struct {
 	Ref     string   `json:"ref"` // full name
 	Commits int      `json:"commits"`

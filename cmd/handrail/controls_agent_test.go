@@ -186,6 +186,7 @@ var controlsOfAgent = []control{
 	{"triage-labels-that-there-are", `value append(strings.Split(named, "\n"), have[:0]...)`, "./agent/tools/github", "TestTriage$"},
 	{"duplicates-that-there-are", "value len(v.same) < maxSame && (is || !is)", "./agent/tools/github", "TestTriage$"},
 	{"question-without-addresses", `value strings.Join(strings.Fields(text), " ")`, "./agent/tools/github", "TestTriage$"},
+	{"triage-keeps-its-labels", "false", "./cmd/reader", "TestDesk"},
 	{"triage-leaves-the-labelled", "false", "./cmd/reader", "TestDesk"},
 	{"prose-is-a-triage", "false", "./cmd/handrail", "TestScripts/serve_triage_prose"},
 	{"posts-are-asked-for", "value Allow", "./policy", "TestPosts"},

@@ -259,7 +259,7 @@ func (r *serveRunner) noteAway(ctx context.Context, model string, err error) {
 
 // threadTools returns the tools of a session for its thread.
 func threadTools(of reader.Reader, w bot.Work, rules policy.Config) []tools.Tool {
-	board := reader.Board{Reader: of, Session: w.Task.Session, Log: w.Log, Send: w.Post}
+	board := reader.Board{Reader: of, Session: w.Task.Session, Log: w.Log, Send: w.Post, Intended: w.Intended}
 	desk := reader.Desk{Board: board, Rules: rules, Alone: w.Task.Requester == "", Had: w.Had}
 	wait := reader.Wait{Log: w.Log, Now: time.Now, Green: w.SawGreen, Limits: rules.CIFix}
 	list := append(github.Tools(of, w.Task.Nonce), board.Tools()...)

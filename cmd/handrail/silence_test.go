@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"io"
 	"net/http"
@@ -40,7 +41,9 @@ func TestSilentGitHub(t *testing.T) {
 	defer way.CloseIdleConnections()
 	at, err := url.Parse(srv.URL + "/user")
 	must(t, err)
-	r := (&http.Request{Method: http.MethodGet, URL: at, Header: http.Header{}}).WithContext(t.Context())
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second) // waited for only if the silence is
+	defer cancel()
+	r := (&http.Request{Method: http.MethodGet, URL: at, Header: http.Header{}}).WithContext(ctx)
 	resp, err := judge.Judge{Next: way, Base: "/"}.RoundTrip(r)
 	if err == nil {
 		resp.Body.Close()
@@ -48,7 +51,7 @@ func TestSilentGitHub(t *testing.T) {
 	if !errors.As(err, new(*judge.Error)) || !errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Errorf("the API: %v", err)
 	}
-	_, err = (&wire.Wire{HTTP: way}).Dial(t.Context(), srv.URL+"/o/r", "git-upload-pack", wire.Read)
+	_, err = (&wire.Wire{HTTP: way}).Dial(ctx, srv.URL+"/o/r", "git-upload-pack", wire.Read)
 	if !errors.Is(err, gitops.ErrUnavailable) || !fault.Temporary(err) {
 		t.Errorf("git: %v", err)
 	}

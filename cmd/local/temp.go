@@ -2,9 +2,12 @@ package local
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
+	"time"
 
 	"github.com/handrail-bot/handrail/agent/workspace"
 	"github.com/handrail-bot/handrail/gitops/flock"
@@ -34,27 +37,49 @@ func TempDir() (dir string, end func() error, err error) {
 	if err != nil {
 		return "", nil, errors.Join(err, os.RemoveAll(fresh))
 	}
-	return dir, func() error { return errors.Join(workspace.RemoveTree(dir), flock.Release(lock)) }, nil
+	return dir, func() error { return errors.Join(removeTemp(dir), flock.Release(lock)) }, nil
+}
+
+// removeTemp removes a temporary directory, the locked file last: without it, the next start
+// would not know a half removed directory.
+func removeTemp(dir string) error {
+	list, err := os.ReadDir(dir)
+	for _, e := range list {
+		if e.Name() != aliveName {
+			err = errors.Join(err, workspace.RemoveTree(filepath.Join(dir, e.Name())))
+		}
+	}
+	if err != nil { //control:half-removed-is-swept
+		return err
+	}
+	return os.RemoveAll(dir)
 }
 
 // sweepTemp removes the temporary directories of processes that were killed. Those of
 // other users, and those in use, stay.
 func sweepTemp() {
-	list, _ := filepath.Glob(filepath.Join(os.TempDir(), tempPrefix+"*")) // the pattern is valid
+	list, _ := filepath.Glob(filepath.Join(os.TempDir(), "handrail-*")) // the pattern is valid
 	for _, dir := range list {
+		begin := strings.TrimRight(filepath.Base(dir), "0123456789")
 		info, err := os.Lstat(dir)
-		if err != nil || !info.IsDir() {
+		if err != nil || !info.IsDir() || begin != tempPrefix && begin != newPrefix {
 			continue
 		}
 		if of, ok := info.Sys().(*syscall.Stat_t); !ok || int(of.Uid) != os.Geteuid() {
 			continue
 		}
-		f, err := os.OpenFile(filepath.Join(dir, aliveName), os.O_RDWR|syscall.O_NOFOLLOW, 0)
+		if begin == newPrefix && time.Since(info.ModTime()) < time.Minute { // it may not be locked yet
+			continue
+		}
+		f, err := os.OpenFile(filepath.Join(dir, aliveName), os.O_RDWR|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+		if errors.Is(err, fs.ErrNotExist) && begin == newPrefix {
+			_ = os.Remove(dir) // it stays unless it is empty
+		}
 		if err != nil {
 			continue
 		}
 		if free, err := flock.Try(f, true); free && err == nil { //control:killed-run-is-swept
-			_ = workspace.RemoveTree(dir) // the next start tries again
+			_ = removeTemp(dir) // the next start tries again
 		}
 		_ = flock.Release(f)
 	}

@@ -23,7 +23,12 @@ type Board struct {
 	Session string
 	Log     session.Log
 	Send    func(context.Context, ghapp.Write) (ghapp.Ref, error) // performs a write, once per key
+	// Intended returns the write that Send recorded for a key; the zero value if there is none.
+	Intended func(ctx context.Context, key string) (ghapp.Write, error)
 }
+
+// key returns the key of the write of a call.
+func (b Board) key(call string) string { return "post-" + b.Session + "-" + ghapp.Digest(call) }
 
 // Tools returns the tools that write to the board.
 func (b Board) Tools() []tools.Tool { return github.Posts(b) }
@@ -65,7 +70,7 @@ func (b Board) May(ctx context.Context, p github.Post) error {
 
 // Put implements [github.Board].
 func (b Board) Put(ctx context.Context, call string, p github.Post) error {
-	wr := ghapp.Write{Key: "post-" + b.Session + "-" + ghapp.Digest(call), Thread: b.ref, Kind: ghapp.WriteComment, Body: p.Comment} //control:post-once
+	wr := ghapp.Write{Key: b.key(call), Thread: b.ref, Kind: ghapp.WriteComment, Body: p.Comment} //control:post-once
 	if p.Comment == "" {
 		wr.Kind, wr.Labels, wr.Off = ghapp.WriteLabels, p.Labels, p.Off
 	}

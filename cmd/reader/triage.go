@@ -25,8 +25,13 @@ type Desk struct {
 func (d Desk) Tool() tools.Tool { return github.Triage(d, d.Alone) }
 
 // Labels implements [github.Desk]. Without a request, an issue gets labels of the
-// configured list only, and none once a user has labelled it.
-func (d Desk) Labels(ctx context.Context) ([]string, error) {
+// configured list only, and none once a user has labelled it. A call keeps its labels if
+// GitHub's answer to them was lost.
+func (d Desk) Labels(ctx context.Context, call string) ([]string, error) {
+	wr, err := d.Intended(ctx, d.key(call))
+	if err != nil || len(wr.Labels) > 0 { //control:triage-keeps-its-labels
+		return wr.Labels, err
+	}
 	is, err := d.client.Issue(ctx, d.ref)
 	if err != nil {
 		return nil, err

@@ -15,8 +15,9 @@ import (
 
 // Desk takes the triage of the session's own issue, and of no other.
 type Desk interface {
-	// Labels returns the labels that the issue may get now, as the repository spells them.
-	Labels(ctx context.Context) ([]string, error)
+	// Labels returns the labels that a call may put on the issue, as the repository spells
+	// them; if it has begun to, those that it chose.
+	Labels(ctx context.Context, call string) ([]string, error)
 	// Exists reports whether a number is that of another issue of the repository.
 	Exists(ctx context.Context, number int64) (bool, error)
 	// Label puts labels on the issue. It is idempotent for each call.
@@ -119,7 +120,7 @@ func (t triager) run(ctx context.Context, a tools.Args, _ tools.Progress) (tools
 // not exist, are left out.
 func (t triager) read(ctx context.Context, a tools.Args) (v verdict, err error) {
 	if named := linesOf(a, "labels"); named != "" {
-		have, err := t.on.Labels(ctx)
+		have, err := t.on.Labels(ctx, a.Call)
 		if err != nil {
 			return v, err
 		}

@@ -22,7 +22,7 @@ type desk struct {
 	no   error
 }
 
-func (d *desk) Labels(context.Context) ([]string, error) {
+func (d *desk) Labels(context.Context, string) ([]string, error) {
 	return []string{"bug", "needs info", "area: ui, web", "Docs"}, d.no
 }
 

@@ -2,37 +2,32 @@ package gitdir
 
 import (
 	"bytes"
-	"compress/zlib"
 	"crypto/sha1"
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"os"
 	"path"
 	"slices"
 	"strings"
-	"syscall"
 
 	"github.com/handrail-bot/handrail/agent/workspace"
 )
 
-// Limits of a search for strays: refs, objects and bytes of one, and named files.
+// Limits of a search for strays: refs, and named files.
 const (
-	maxRefs    = 200
-	maxObjects = 20_000
-	maxObject  = 16 << 20
-	maxNamed   = 5
+	maxRefs  = 200
+	maxNamed = 5
 )
 
 // Tracked returns the names of the files in the index of the workspace's repository. It
 // reads the versions of the index that git writes unless its configuration asks for another.
 func Tracked(root *os.Root) map[string]bool {
 	out := map[string]bool{}
-	data := (&repository{root: root}).read(".git/index")
+	data := (&objects{root: root}).read(".git/index")
 	if len(data) < head+sha1.Size || string(data[:4]) != "DIRC" || binary.BigEndian.Uint32(data[4:]) > 3 {
 		return out
 	}
@@ -59,70 +54,53 @@ func Tracked(root *os.Root) map[string]bool {
 // IsWorkTree reports whether a directory is a further work tree of the workspace's repository,
 // as `git worktree add` makes them.
 func IsWorkTree(root *os.Root, dir string) bool {
-	link := string((&repository{root: root}).read(path.Join(dir, ".git")))
+	link := string((&objects{root: root}).read(path.Join(dir, ".git")))
 	return strings.HasPrefix(link, "gitdir: ") && strings.Contains(link, "/.git/worktrees/")
 }
 
-// Strays returns the branches and tags of the workspace's repository, its stash, and the
-// commits that a checkout left, if they have commits that HEAD does not have, and contents
-// that are neither in the files nor in HEAD. It sees only objects that were made in the
-// workspace: git stores those one by one, and those of the base are in packs. Commits in
-// found had all their contents in the files once; Strays adds to it. A commit is told once.
-func Strays(root *os.Root, found map[string]bool) []workspace.Stray {
-	r := &repository{root: root, left: maxObjects}
-	refs := r.refs()
-	if len(refs) == 0 {
+// Seen is the memory of a workspace's searches for strays. The zero value is empty.
+type Seen struct {
+	kinds   map[string]kind
+	commits map[string]*commit
+	found   map[string]bool // commits of which all contents were in the files once
+	told    map[string]bool // commits that were told by their ref
+}
+
+// Strays returns the commits in the workspace's repository that HEAD does not have, with
+// contents that are neither in the files nor in HEAD: by the ref that leads to them, else by
+// the id. It sees only objects that were made in the workspace: those of the base are in a
+// directory of their own. A commit is told once. One without a ref is not told if
+// another replaced it, or if it was told by a ref that was dropped.
+func Strays(root *os.Root, seen *Seen) []workspace.Stray {
+	if seen.commits == nil {
+		*seen = Seen{map[string]kind{}, map[string]*commit{}, map[string]bool{}, map[string]bool{}}
+	}
+	s := &search{objects: newObjects(root), Seen: seen, ours: map[string]bool{}}
+	defer s.close()
+	refs := s.refs()
+	if s.head = s.made(s.headOf(refs), nil); len(s.read(".git/HEAD")) == 0 {
 		return nil
 	}
-	head, ours, kept := r.made(r.head(refs), nil), map[string]bool{}, map[string]bool(nil)
-	for _, c := range head {
-		ours[c.id] = true
-	}
-	var out []workspace.Stray
+	s.known(s.head)
+	loose := s.loose(refs)
 	for _, name := range slices.Sorted(maps.Keys(refs)) {
-		commits := r.made(refs[name], ours)
-		if len(commits) == 0 || found[refs[name]] {
-			continue
-		}
-		if kept == nil {
-			kept = r.contents(head)
-		}
-		s, files := workspace.Stray{Ref: name, Commits: len(commits)}, 0
-		r.files(commits[0].tree, "", func(name, id string) {
-			files++
-			if !kept[id] && r.blobOf(name) != id {
-				s.Paths = append(s.Paths, name)
-			}
-		})
-		if len(s.Paths) == 0 && (files > 0 || kept[commits[0].tree]) { //control:stray-in-the-files
-			found[refs[name]] = true
-			continue
-		}
-		s.More = max(0, len(s.Paths)-maxNamed)
-		s.Paths = s.Paths[:len(s.Paths)-s.More]
-		out = append(out, s)
-		for _, c := range commits {
-			ours[c.id] = true
-		}
+		s.tell(name, refs[name])
 	}
-	return out
+	for _, id := range loose {
+		s.tell(workspace.StrayCommit+id, id)
+	}
+	return s.out
 }
 
-// contents returns the ids of the files and root directories of commits.
-func (r *repository) contents(commits []commit) map[string]bool {
-	ids := map[string]bool{}
-	for _, c := range commits {
-		ids[c.tree] = true
-		r.files(c.tree, "", func(_, id string) { ids[id] = true })
-	}
-	return ids
-}
+// search is one search for strays.
+type search struct {
+	*objects
+	*Seen
 
-// repository reads a git directory of a workspace. It is untrusted: malformed or oversized
-// content counts as missing.
-type repository struct {
-	root *os.Root
-	left int // objects that may still be read
+	head []commit        // commits made in the workspace that HEAD contains
+	kept map[string]bool // their contents; nil until they are needed
+	ours map[string]bool // commits of HEAD, and those that were told
+	out  []workspace.Stray
 }
 
 // commit is a commit that was made in the workspace.
@@ -131,94 +109,210 @@ type commit struct {
 	parents  []string
 }
 
-// refs returns the commits of the branches, of the stash, of tags made in the workspace,
-// and those that a checkout left, by the names of [workspace.Stray].
-func (r *repository) refs() map[string]string {
+// tell adds a commit to the result, with those that it contains, unless they are known.
+func (s *search) tell(name, id string) {
+	commits := s.made(id, s.ours)
+	if len(commits) == 0 || s.found[id] {
+		return
+	}
+	if s.kept == nil {
+		s.kept = s.contents(s.head)
+	}
+	out, files := workspace.Stray{Ref: name, Commits: len(commits)}, 0
+	for _, c := range tips(commits) {
+		s.files(c.tree, "", func(name, id string) {
+			files++
+			if !s.kept[id] && s.blobOf(name) != id && !slices.Contains(out.Paths, name) {
+				out.Paths = append(out.Paths, name)
+			}
+		})
+	}
+	if len(out.Paths) == 0 && (files > 0 || s.kept[commits[0].tree]) { //control:stray-in-the-files
+		s.found[id] = true
+		return
+	}
+	out.More = max(0, len(out.Paths)-maxNamed)
+	out.Paths = out.Paths[:len(out.Paths)-out.More]
+	s.out = append(s.out, out)
+	s.known(commits)
+	if !strings.HasPrefix(name, workspace.StrayCommit) {
+		s.told[id] = true
+	}
+}
+
+func (s *search) known(commits []commit) {
+	for _, c := range commits {
+		s.ours[c.id] = true
+	}
+}
+
+// tips returns the first of commits, and those of its parents that have none: a stash has
+// untracked files in such a one.
+func tips(commits []commit) []commit {
+	out, first := commits[:1:1], commits[0]
+	for _, c := range commits[1:] {
+		if len(first.parents) > 1 && len(c.parents) == 0 && slices.Contains(first.parents, c.id) { //control:stash-of-untracked
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// contents returns the ids of the files and root directories of commits.
+func (s *search) contents(commits []commit) map[string]bool {
+	ids := map[string]bool{}
+	for _, c := range commits {
+		ids[c.tree] = true
+		s.files(c.tree, "", func(_, id string) { ids[id] = true })
+	}
+	return ids
+}
+
+// loose returns the commits, sorted, that HEAD, the refs, and other commits do not contain.
+func (s *search) loose(refs map[string]string) (out []string) {
+	reached, inner := map[string]bool{}, map[string]bool{} // inner are in other commits
+	reach := func(commits []commit) {
+		for _, c := range commits {
+			reached[c.id] = true
+		}
+	}
+	reach(s.head)
+	for _, id := range refs {
+		reach(s.made(id, reached))
+	}
+	for id := range s.told {
+		reach(s.made(id, reached))
+	}
+	for _, id := range s.replaced() { //control:replaced-is-no-stray
+		reach(s.made(id, reached))
+	}
+	for _, id := range s.commitIDs(s.kinds) {
+		if c, ok := s.commit(id); ok && !reached[id] {
+			out = append(out, id)
+			for _, p := range c.parents {
+				inner[p] = true
+			}
+		}
+	}
+	if s.left < 0 {
+		return nil // too many to know all that the refs contain
+	}
+	out = slices.DeleteFunc(out, func(id string) bool { return inner[id] })
+	slices.Sort(out)
+	return out
+}
+
+// replaced returns the commits that an amended or a rebased one replaced, as far as git
+// noted it.
+func (s *search) replaced() (out []string) {
+	for line := range strings.Lines(string(s.read(".git/logs/HEAD"))) {
+		ids, how, _ := strings.Cut(line, "\t")
+		old, _, _ := strings.Cut(ids, " ")
+		how, _, _ = strings.Cut(how, ":")
+		for _, end := range []string{"(amend)", "(start)", "(squash)", "(fixup)"} {
+			if strings.HasSuffix(how, end) {
+				out = append(out, old)
+			}
+		}
+	}
+	return out
+}
+
+// refs returns the commits of the refs, by their full names.
+func (s *search) refs() map[string]string {
 	refs := map[string]string{}
 	add := func(name, id string) {
-		if isID(id) && len(refs) < maxRefs {
+		if strings.HasPrefix(name, "refs/") && isID(id) && len(refs) < maxRefs {
 			refs[name] = id
 		}
 	}
-	for line := range strings.Lines(string(r.read(".git/packed-refs"))) {
+	for line := range strings.Lines(string(s.read(".git/packed-refs"))) {
 		id, name, _ := strings.Cut(strings.TrimSpace(line), " ")
-		if strings.HasPrefix(name, "refs/heads/") || name == "refs/stash" {
-			add(name, id)
+		add(name, id)
+	}
+	seen := 0
+	_ = fs.WalkDir(s.root.FS(), ".git/refs", func(name string, d fs.DirEntry, err error) error { // no directory: no refs
+		if seen++; err != nil || seen > 10*maxRefs {
+			return fs.SkipAll
 		}
-	}
-	loose := func(name string) { add(name, strings.TrimSpace(string(r.read(path.Join(".git", name))))) }
-	loose("refs/stash")
-	for _, dir := range []string{".git/refs/heads", ".git/refs/tags"} {
-		seen := 0
-		_ = fs.WalkDir(r.root.FS(), dir, func(name string, d fs.DirEntry, err error) error { // no directory: no refs
-			if seen++; err != nil || seen > 10*maxRefs {
-				return fs.SkipAll
-			}
-			if d.Type().IsRegular() {
-				loose(strings.TrimPrefix(name, ".git/"))
-			}
-			return nil
-		})
-	}
-	for line := range strings.Lines(string(r.read(".git/logs/HEAD"))) {
-		_, from, _ := strings.Cut(line, "\tcheckout: moving from ")
-		id, _, _ := strings.Cut(from, " ") // a branch has its name there
-		add(workspace.StrayCommit+id, id)
-	}
+		if d.Type().IsRegular() {
+			add(strings.TrimPrefix(name, ".git/"), strings.TrimSpace(string(s.read(name))))
+		}
+		return nil
+	})
 	for name, id := range refs {
-		if tag, ok := r.object(id, "tag"); ok && strings.HasPrefix(name, "refs/tags/") {
+		for range 10 { // a tag may be of a tag
+			tag, ok := s.object(id, kindTag)
+			if !ok {
+				break
+			}
 			first, _, _ := strings.Cut(string(tag), "\n")
-			refs[name] = strings.TrimPrefix(first, "object ")
+			id = strings.TrimPrefix(first, "object ")
 		}
+		refs[name] = id
 	}
 	return refs
 }
 
-// head returns the commit of HEAD.
-func (r *repository) head(refs map[string]string) string {
-	text := strings.TrimSpace(string(r.read(".git/HEAD")))
-	if name, ok := strings.CutPrefix(text, "ref: "); ok {
-		return refs[name]
+// headOf returns the commit of HEAD.
+func (s *search) headOf(refs map[string]string) string {
+	text := strings.TrimSpace(string(s.read(".git/HEAD")))
+	name, ok := strings.CutPrefix(text, "ref: ")
+	switch {
+	case !ok:
+		return text
+	case refs[name] == "": // it may be one of too many
+		return strings.TrimSpace(string(s.read(path.Join(".git", name))))
 	}
-	return text
+	return refs[name]
 }
 
 // made returns the commits made in the workspace that id contains, itself first, except
 // those in without.
-func (r *repository) made(id string, without map[string]bool) (list []commit) {
+func (s *search) made(id string, without map[string]bool) (list []commit) {
 	known := map[string]bool{}
 	for next := []string{id}; len(next) > 0; next = next[1:] {
 		if known[next[0]] || without[next[0]] {
 			continue
 		}
 		known[next[0]] = true
-		if c, ok := r.commit(next[0]); ok {
+		if c, ok := s.commit(next[0]); ok {
 			list, next = append(list, c), append(next, c.parents...)
 		}
 	}
 	return list
 }
 
-func (r *repository) commit(id string) (commit, bool) {
-	data, ok := r.object(id, "commit")
-	c := commit{id: id}
-	for line := range strings.Lines(string(data)) {
+// commit returns a commit that was made in the workspace.
+func (s *search) commit(id string) (commit, bool) {
+	if c := s.commits[id]; c != nil {
+		return *c, true
+	}
+	data, ok := s.object(id, kindCommit)
+	if !ok {
+		return commit{}, false
+	}
+	header, _, _ := strings.Cut(string(data), "\n\n")
+	c := &commit{id: id}
+	for line := range strings.Lines(header) {
 		key, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
 		switch {
 		case key == "tree" && isID(value):
 			c.tree = value
 		case key == "parent" && isID(value):
 			c.parents = append(c.parents, value)
-		default:
-			return c, ok && c.tree != ""
 		}
 	}
-	return c, false
+	if c.tree == "" {
+		return commit{}, false
+	}
+	s.commits[id] = c
+	return *c, true
 }
 
 // files calls f for each file of a tree that was made in the workspace.
-func (r *repository) files(tree, at string, f func(name, id string)) {
-	data, _ := r.object(tree, "tree")
+func (s *search) files(tree, at string, f func(name, id string)) {
+	data, _ := s.object(tree, kindTree)
 	for len(data) > 0 {
 		mode, rest, ok := bytes.Cut(data, []byte(" "))
 		name, rest, named := bytes.Cut(rest, []byte{0})
@@ -229,59 +323,24 @@ func (r *repository) files(tree, at string, f func(name, id string)) {
 		data = rest[sha1.Size:]
 		switch string(mode) {
 		case "40000":
-			r.files(id, at+string(name)+"/", f)
+			s.files(id, at+string(name)+"/", f)
 		case "160000":
 		default:
-			if _, made := r.object(id, "blob"); made {
+			if s.has(id) {
 				f(at+string(name), id)
 			}
 		}
 	}
 }
 
-// object returns an object that was made in the workspace, if it has this kind.
-func (r *repository) object(id, kind string) ([]byte, bool) {
-	if r.left--; r.left < 0 || !isID(id) {
-		return nil, false
-	}
-	packed := r.read(path.Join(".git/objects", id[:2], id[2:]))
-	z, err := zlib.NewReader(bytes.NewReader(packed))
-	if err != nil {
-		return nil, false
-	}
-	data, err := io.ReadAll(io.LimitReader(z, maxObject))
-	head, content, ok := bytes.Cut(data, []byte{0})
-	is, _, _ := strings.Cut(string(head), " ")
-	return content, err == nil && ok && is == kind
-}
-
 // blobOf returns the id that git gives to a file of the tree; "" if there is none.
-func (r *repository) blobOf(name string) string {
-	data := r.read(name)
-	if target, err := r.root.Readlink(name); err == nil {
+func (s *search) blobOf(name string) string {
+	data := s.read(name)
+	if target, err := s.root.Readlink(name); err == nil {
 		data = []byte(target)
-	} else if _, err := r.root.Lstat(name); errors.Is(err, fs.ErrNotExist) {
+	} else if _, err := s.root.Lstat(name); errors.Is(err, fs.ErrNotExist) {
 		return ""
 	}
 	sum := sha1.Sum(append(fmt.Appendf(nil, "blob %d\x00", len(data)), data...))
 	return hex.EncodeToString(sum[:])
 }
-
-// read returns the content of a regular file; nil if there is none, or it is too large.
-func (r *repository) read(name string) []byte {
-	f, err := r.root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return nil
-	}
-	defer func() { _ = f.Close() }()
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() || info.Size() > maxObject {
-		return nil
-	}
-	data, err := io.ReadAll(io.LimitReader(f, maxObject))
-	if err != nil {
-		return nil
-	}
-	return data
-}
-
-func isID(s string) bool { return len(s) == 2*sha1.Size && strings.Trim(s, "0123456789abcdef") == "" }

@@ -84,7 +84,7 @@ type host struct {
 	wasFull []string     // paths of full places; guarded likewise
 
 	strayed sync.Mutex
-	found   map[string]bool // commits of strays that were in the files once
+	strays  gitdir.Seen // guarded by strayed
 
 	work  sync.WaitGroup
 	mu    sync.Mutex
@@ -169,7 +169,6 @@ func newHost(cfg Config) (*host, error) {
 		stops: map[jsonrpc2.ID]context.CancelFunc{},
 		wrote: map[string]bool{},
 		moves: map[stamp]bool{},
-		found: map[string]bool{},
 	}
 	if h.log == nil {
 		h.log = slog.New(slog.DiscardHandler)
@@ -328,7 +327,7 @@ func (h *host) do(ctx context.Context, req *jsonrpc2.Request) (any, error) {
 	case workspace.MethodStrays:
 		h.strayed.Lock()
 		defer h.strayed.Unlock()
-		return gitdir.Strays(h.root, h.found), nil
+		return gitdir.Strays(h.root, &h.strays), nil
 	case workspace.MethodStart:
 		return with(req, func(p workspace.StartParams) (any, error) { return nil, h.startProgram(ctx, p) })
 	case workspace.MethodLanguages:

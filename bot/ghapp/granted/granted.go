@@ -316,7 +316,8 @@ func (a *asker) get(ctx context.Context, path string, into any) error {
 	for try := 1; ; try++ {
 		err := a.getOnce(ctx, path, into)
 		var refused *Refused
-		if try == maxTries || !errors.As(err, &refused) || refused.Why == "" {
+		bad := errors.As(err, &refused) && refused.Why != "" || errors.As(err, new(*answer.Error))
+		if try == maxTries || !bad {
 			return err
 		}
 		select {

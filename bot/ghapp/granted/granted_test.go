@@ -12,6 +12,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -170,5 +171,28 @@ func TestInDoubt(t *testing.T) {
 	g.installations[0] = object{"id": 1, "permissions": object{}, "suspended_at": "2026-01-01T00:00:00Z", "account": object{"slug": "an-enterprise"}}
 	if all, err := granted.All(t.Context(), cfg); err == nil {
 		t.Errorf("of an account without a name nobody can tell what is its: %v", all)
+	}
+}
+
+// TestNoAnswerIsAskedAgain: one answer that is none, or breaks off, is no verdict about the App.
+func TestNoAnswerIsAskedAgain(t *testing.T) {
+	t.Parallel()
+	for _, path := range []string{"/api/v3/app/installations", "/api/v3/installation/repositories"} {
+		for size, body := range map[string]string{"0": "", "4": "null", "100": "null"} { // the last breaks off
+			g, cfg := open(t)
+			var asked atomic.Bool
+			later := &github{installations: g.installations, repositories: g.repositories}
+			g.answer[path] = func(w http.ResponseWriter, r *http.Request) {
+				if asked.Swap(true) {
+					later.ServeHTTP(w, r)
+					return
+				}
+				w.Header().Set("Content-Length", size)
+				_, _ = fmt.Fprint(w, body)
+			}
+			if list, err := granted.Repositories(t.Context(), cfg); err != nil || len(list) != 252 {
+				t.Errorf("%s, %s bytes: %d repositories, %v", path, size, len(list), err)
+			}
+		}
 	}
 }
