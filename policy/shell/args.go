@@ -18,31 +18,31 @@ const (
 	all     = unknown + secret + remote + hidden + filed
 )
 
-func is(c rune) bool { return c >= 1 && c <= 6 }
-
 func isKnown(s string) bool { return !strings.ContainsAny(s, all) }
 
+// of returns the marks in a text.
 func of(s string) string {
-	if isKnown(s) {
-		return ""
-	}
-	var b strings.Builder
-	for _, c := range all {
-		if strings.ContainsRune(s, c) {
-			b.WriteRune(c)
+	out := ""
+	for _, mark := range all {
+		if strings.ContainsRune(s, mark) {
+			out += string(mark)
 		}
 	}
-	return b.String()
+	return out
 }
 
-func strip(s string) string {
+func replaceMarks(s string, by rune) string {
 	return strings.Map(func(c rune) rune {
-		if is(c) {
-			return -1
+		if c >= 1 && c <= 6 {
+			return by
 		}
 		return c
 	}, s)
 }
+
+func strip(s string) string { return replaceMarks(s, -1) }
+
+func show(s string) string { return replaceMarks(s, '\u2026') }
 
 // opaqueMarks returns the marks of text that is computed from s in an unknown way: unknown,
 // and the other marks of s.
@@ -51,15 +51,6 @@ func opaqueMarks(s string) string {
 		return m
 	}
 	return unknown + of(s)
-}
-
-func show(s string) string {
-	return strings.Map(func(c rune) rune {
-		if is(c) {
-			return '\u2026'
-		}
-		return c
-	}, s)
 }
 
 // arg is one argument after expansion. If it contains an active pattern, pat is the
@@ -195,13 +186,21 @@ func (l list) clustered(i int, letter string) (string, bool) {
 // an operand would be lost.
 func (l list) operandsAfter(takes ...string) list {
 	var out list
+	for _, i := range l.operandsAt(takes) {
+		out = append(out, l[i])
+	}
+	return out
+}
+
+// operandsAt returns the indexes of the operands.
+func (l list) operandsAt(takes []string) (out []int) {
+	ended := false
 	for i := 0; i < len(l); i++ {
-		s := l[i].s
-		switch {
+		switch s := l[i].s; {
+		case ended, len(s) < 2, s[0] != '-':
+			out = append(out, i)
 		case s == "--":
-			return append(out, l[i+1:]...)
-		case len(s) < 2 || s[0] != '-':
-			out = append(out, l[i])
+			ended = true
 		case takesValue(s, takes):
 			i++
 		}
@@ -224,24 +223,17 @@ func takesValue(word string, takes []string) bool {
 	return false
 }
 
-// command returns the index of the first argument that is neither an option nor an
-// option's value, or -1. A command in the arguments begins there.
+// operands returns the operands, by the options with a value in the tables.
+func (c *command) operands() list {
+	takes, _ := rowOf("takes", c.name)
+	return c.operandsAfter(takes[0]...)
+}
+
+// command returns the index of the first operand, or -1. A command in the arguments begins
+// there.
 func (l list) command(takes ...string) int {
-	for i := 0; i < len(l); i++ {
-		s := l[i].s
-		switch {
-		case s == "--":
-			if i+1 < len(l) {
-				return i + 1
-			}
-			return -1
-		case len(s) > 1 && s[0] == '-':
-			if takesValue(s, takes) {
-				i++
-			}
-		default:
-			return i
-		}
+	if at := l.operandsAt(takes); len(at) > 0 {
+		return at[0]
 	}
 	return -1
 }
@@ -325,17 +317,12 @@ func (c *command) completes() bool {
 	return oneOf(c.at(0), "completion", "completions", "generate-shell-completion") && !dangerous(c.name)
 }
 
+// versioned matches the names of interpreters with a version.
+var versioned = lazily(`^(python|pip|perl|ruby|php|lua|node|nodejs)[\d.-]+$`)
+
 func programName(p string) string {
 	name := strings.TrimSuffix(path.Base(strings.ReplaceAll(p, "\\", "/")), ".exe")
-	if rest, ok := strings.CutPrefix(name, "python"); ok && strings.Trim(rest, "0123456789.") == "" {
-		return "python"
-	}
-	for _, p := range []string{"pip", "perl", "ruby", "php", "lua", "node", "nodejs"} {
-		if rest, ok := strings.CutPrefix(name, p); ok && rest != "" && strings.Trim(rest, "0123456789.-") == "" {
-			return p
-		}
-	}
-	return name
+	return versioned().ReplaceAllString(name, "$1")
 }
 
 func firstWord(text string) string {
@@ -346,7 +333,7 @@ func firstWord(text string) string {
 }
 
 func wraps(name string) bool {
-	_, ok := tables().Wraps[name]
+	_, ok := rowOf("wrap", name)
 	return ok
 }
 
@@ -366,10 +353,10 @@ func render(words []string) string {
 	return strings.Join(out, " ")
 }
 
-func isAssignment(s string) bool {
-	name, _, ok := strings.Cut(s, "=")
-	return ok && name != "" && strings.Trim(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_") == ""
-}
+// assignment matches a variable with a value.
+var assignment = lazily(`^\w+=`)
+
+func isAssignment(s string) bool { return assignment().MatchString(s) }
 
 // lazily returns a regular expression that is compiled on first use: most runs of the
 // program check no command.

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,16 +11,11 @@ import (
 
 // builtin handles shell builtins without output.
 func builtin(c *command) string {
+	c.rated()
 	switch c.name {
-	case "return", "exit":
-		c.leaves = c.leaves || c.decided > 0
 	case "test", "[", "let":
 		for _, text := range c.words() {
 			c.nameRuns(text)
-		}
-	case "wait":
-		if name, ok := c.option("p"); ok {
-			c.assignText(name, unknown)
 		}
 	case "cd", "pushd":
 		dir := "~"
@@ -44,24 +40,6 @@ func builtin(c *command) string {
 			c.nameRuns(a.s)
 			delete(c.vars, a.s)
 		}
-	case "enable":
-		if c.has("f") {
-			c.hit("unknown-code")
-		}
-	case "hash": // binds a name to a file from then on
-		if v, ok := c.option("p"); ok {
-			c.hit("search-path")
-			c.aliases[c.operandsAfter("p").at(0)] = v
-		}
-	case "history", "compgen", "complete", "bind":
-		for _, text := range c.settings() {
-			_, code, _ := strings.Cut(text, ":")
-			c.mayRun([]string{text, strings.Trim(code, " \"'")})
-		}
-		if v, ok := c.option("C"); ok && !c.is("history") {
-			c.runProgram(c, v)
-		}
-		return unknown
 	}
 	return ""
 }
@@ -88,10 +66,8 @@ func prints(c *command, out string) {
 	if !c.quiet && strings.Contains(out, secret) {
 		c.found.hit("secret-shown", out)
 	}
-	for _, s := range []string{"::set-env", "::add-path", "::stop-commands", "##vso["} {
-		if strings.Contains(out, s) {
-			c.found.hit("runner-command", out)
-		}
+	if holds(out, "::set-env", "::add-path", "::stop-commands", "##vso[") {
+		c.found.hit("runner-command", out)
 	}
 }
 
@@ -175,27 +151,11 @@ func eval(c *command) string {
 }
 
 func source(c *command) string {
-	ops := c.operandsAfter()
-	if len(ops) == 0 {
-		return ""
-	}
-	name, p := ops[0].s, c.resolve(ops[0].s)
 	c.found.changes = true
-	switch {
-	case !isKnown(name):
-		c.hit("unknown-code")
-		if strings.Contains(name, remote) {
-			c.hit("remote-code")
+	if ops := c.operandsAfter(); len(ops) > 0 {
+		if text, ok := c.script(ops[0].s); ok {
+			return c.nested(text)
 		}
-	case globIn(name) != "":
-		c.hit("many-scripts")
-	case strings.HasPrefix(p, "/dev/"):
-		return c.nested(c.readFile(p))
-	case secretOf(p) == ownSecret:
-		c.hit("secret-loaded")
-		c.unsure = true
-	default:
-		c.runsFile(p)
 	}
 	return unknown
 }
@@ -249,12 +209,8 @@ const everyProcess = "%all"
 
 // processes returns the ids of all processes, or unknown ids if the command selects some.
 func processes(c *command) string {
-	ops := c.operandsAfter("o", "O", "p", "C", "u", "U", "t", "g", "G", "s", "k", "sort", "format")
-	selects := c.has("C", "p", "ppid", "pid") || c.has("u", "U") && !c.has("a", "A", "e")
-	if !c.is("ps") {
-		selects = len(ops) > 0 && strings.Trim(ops[0].s, "^.*$+ ") != ""
-	}
-	if selects || c.is("pidof") {
+	pattern := strings.Trim(c.operands().at(0), "^.*$+ ")
+	if c.is("pidof") || c.is("pgrep") && pattern != "" || c.has("C", "p", "ppid", "pid") || c.exactly("-u", "-U") {
 		return unknown
 	}
 	return everyProcess + unknown
@@ -273,9 +229,6 @@ func printenv(c *command) string {
 		return secret
 	}
 	for _, a := range ops {
-		if list, ok := c.get(a.s); ok && len(ops) == 1 && len(list) == 1 { // set by the line itself
-			return list[0] + "\n"
-		}
 		if secretName(a.s) {
 			c.hit("secret-shown")
 			return secret + unknown
@@ -311,29 +264,22 @@ func commandBuiltin(c *command) string {
 // readBuiltin reads the input into variables. The first known word goes to the first
 // variable, the rest to the last.
 func readBuiltin(c *command) string {
-	text := strings.TrimSpace(c.givenText())
+	text, ops := strings.TrimSpace(c.givenText()), c.operands()
 	first, _, _ := strings.Cut(text, "\n")
-	switch {
-	case !c.given() || c.exactly("-u"):
-		text = unknown + of(text)
-	case !isKnown(text) && c.is("read") && isKnown(first):
+	if !c.given() || c.exactly("-u") || !c.is("read") || !isKnown(first) {
+		first = unknown
+	}
+	if !c.given() || c.exactly("-u") || !isKnown(text) {
 		text = first + of(text)
-	case !isKnown(text):
-		text = unknown + of(text)
 	}
-	ops := c.operandsAfter("p", "d", "n", "N", "t", "u", "i")
-	if !c.is("read") {
-		if ops = c.operandsAfter("d", "n", "O", "s", "u", "C", "c"); len(ops) == 0 {
-			ops = argsOf("MAPFILE")
-		}
-		c.set(ops[len(ops)-1].s, strings.Split(text, "\n")...)
+	switch {
+	case !c.is("read"):
+		c.set(cmp.Or(ops.at(len(ops)-1), "MAPFILE"), strings.Split(text, "\n")...)
 		return ""
-	}
-	if c.has("a") {
+	case c.has("a"):
 		c.set(ops.at(0), strings.Fields(text)...)
 		return ""
-	}
-	if len(ops) == 0 {
+	case len(ops) == 0:
 		ops = argsOf("REPLY")
 	}
 	for i, a := range ops {

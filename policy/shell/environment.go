@@ -21,7 +21,6 @@ var variableKinds = []variableKind{
 	{"start", "start-option", func(_ *walk, name, value string) bool {
 		return name == "ENV" && !strings.ContainsAny(value, "/.")
 	}},
-	{"script", "start-option", func(*walk, string, string) bool { return false }},
 	{"tool", "tool-variable", func(_ *walk, name, value string) bool { return safeTool(name, value) }},
 	{"options", "start-option", func(_ *walk, _, value string) bool {
 		return (value == "" || strip(value) != "") &&
@@ -48,12 +47,12 @@ func rateVariable(w *walk, name, value string) {
 		}
 		f.hit(k.rule, pair)
 		switch k.list {
-		case "start", "script":
+		case "start":
 			w.unsure = true
 			w.mayRun([]string{value})
 		case "tool", "options":
-			code, _, _ := strings.Cut(value[strings.Index(value, "$(shell ")+1:], ")")
-			w.nested(strings.TrimLeft(strings.TrimPrefix(code, "(shell "), "|-@"))
+			text, _, _ := strings.Cut(value[strings.Index(value, "$(shell ")+1:], ")")
+			w.nested(strings.TrimLeft(strings.TrimPrefix(text, "(shell "), "|-@"))
 		}
 	}
 	switch {
@@ -62,7 +61,7 @@ func rateVariable(w *walk, name, value string) {
 	case name == "TAR_OPTIONS":
 		w.nested("tar " + value)
 	case oneOf(name, "PS1", "PS4"):
-		w.nested("printf %s \"" + value + "\"")
+		w.mayRun([]string{value})
 	case startsWith(name, "GIT_CONFIG_KEY", "GIT_CONFIG_VALUE", "GIT_CONFIG_PARAMETERS", "BASH_FUNC_"):
 		f.hit("start-option", pair)
 		w.nested(strings.TrimSpace(strings.TrimPrefix(strings.TrimPrefix(value, "!"), "()")))
@@ -117,7 +116,8 @@ func ownPlace(p string) bool {
 
 // searchPath rates a search path by its directories before the standard ones.
 func searchPath(w *walk, value string) {
-	before, after, _ := strings.Cut(value, systemPath)
+	r, _ := rowOf("value", "PATH")
+	before, after, _ := strings.Cut(value, r[0][0])
 	for dir := range strings.SplitSeq(before, ":") {
 		p := w.resolve(dir)
 		switch {

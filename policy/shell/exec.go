@@ -23,10 +23,6 @@ func (w *walk) exec(args list) string {
 		return w.execUnknown(args)
 	case name.s == "":
 		return w.exec(args[1:])
-	case strings.HasPrefix(name.s, "BASH_FUNC_") && strings.Contains(name.s, "="): // a function exported to later shells
-		variable, value, _ := strings.Cut(name.s, "=")
-		pass(w, variable, value)
-		return w.exec(args[1:])
 	}
 	s := render(args.words())
 	w.found.step(len(s))
@@ -34,7 +30,6 @@ func (w *walk) exec(args list) string {
 	if out, ok := w.shellWord(name.s, args); ok {
 		return out
 	}
-	w.last = args[len(args)-1].s
 	c := &command{walk: w, list: args[1:], name: programName(name.s), path: name.s}
 	if len(c.list) > 16 {
 		c.text = c.line()
@@ -55,12 +50,12 @@ func (c *command) follow() string {
 	if strings.Contains(c.waiting(), elided) && inList("input-programs", c.name) {
 		f.exhaust()
 	}
-	seen := c.inspect()
-	if words, ok := tables().Setup[c.name]; ok && c.fitsAll(words) {
+	seen, in := c.inspect(), c.waiting()
+	if r, ok := rowOf("setup", c.name); ok && c.fitsAll(r[0]) {
 		return ""
 	}
 	c.rateNamingOptions()
-	out := ruleOf(c)(c) + seen
+	out := programRule(c)(c) + seen
 	if seen != "" && inList("transformers", c.name) {
 		f.leaked = true // its output contains the credential
 	}
@@ -68,11 +63,14 @@ func (c *command) follow() string {
 		f.hit("secret-sent", c.line())
 	}
 	if !c.asksHelp() {
-		c.runsProject()
+		c.runsProject(in)
 	}
 	if (inList("remote-output", c.name) || asksAddress(c)) && !c.asksHelp() { //control:remote-output
-		if file, ok := c.option("o", "output", "output-file", "out"); ok && file != "" && inList("remote-output", c.name) {
-			c.store(c.resolve(file), remote)
+		r, _ := rowOf("saves", c.name)
+		for _, file := range c.options(r[0]...) {
+			if file != "" && file != "-" && inList("remote-output", c.name) {
+				c.store(c.resolve(file), remote)
+			}
 		}
 		if out != "" {
 			out += remote
@@ -89,7 +87,7 @@ func (c *command) follow() string {
 
 // runsProject rates programs that build or test a project, and thereby run its code: in a
 // downloaded project, in files written by the line, or in settings on the command line.
-func (c *command) runsProject() {
+func (c *command) runsProject(in string) {
 	runs := inList("project-runners", c.name)
 	if !runs && !inList("obeys-files", c.name) {
 		return
@@ -104,12 +102,9 @@ func (c *command) runsProject() {
 		}
 	}
 	if !inList("languages", c.name) {
-		c.mayRun(c.settings()) //control:said-settings
+		c.mayRun(append(c.settings(), in)) //control:said-settings
 	}
-	dirs := []string{"."}
-	if dir, ok := c.option("C", "directory", "prefix", "cwd", "project-directory", "manifest-path", "f"); ok {
-		dirs = append(dirs, dir)
-	}
+	dirs := append(c.options("C", "directory", "prefix", "cwd", "project-directory", "manifest-path", "f"), ".")
 	for _, a := range c.operandsAfter() {
 		if strings.Contains(a.s, "/") {
 			dirs = append(dirs, a.s)
@@ -138,23 +133,24 @@ func (c *command) settings() []string {
 // rateNamingOptions rates the values of options that the tables describe: a program, a
 // command, a library, settings that run programs, or an output file.
 func (c *command) rateNamingOptions() {
-	t := tables()
-	for _, o := range t.Options[c.name] {
-		for _, name := range o.Options {
-			if value, ok := c.option(name); ok && value != "" && value[0] != '-' {
-				c.rateNamedValue(o.Kind, name, value)
+	for _, kind := range []string{"run", "load", "text", "config", "variable", "writes"} {
+		for _, r := range rowsOf(kind, c.name) {
+			for _, name := range r[0] {
+				if value, ok := c.option(name); ok && value != "" && value[0] != '-' {
+					c.rateNamedValue(kind, name, value)
+				}
 			}
 		}
 	}
-	if e, ok := t.Edits[c.name]; ok {
-		ops := c.operandsAfter(e.Takes...)
-		place, _ := strconv.Atoi(e.Place)
+	if r, ok := rowOf("edits", c.name); ok {
+		ops := c.operandsAfter(r[0]...)
+		place, _ := strconv.Atoi(strings.Join(r[1], ""))
 		switch {
 		case place > 0:
 			ops = ops[min(place-1, len(ops)):min(place, len(ops))]
 		case place < 0:
 			ops = ops[max(1, len(ops)-1):]
-		case !c.fitsAll(e.Words):
+		case !c.fitsAll(r[2]):
 			ops = nil
 		}
 		for _, a := range ops {
@@ -167,7 +163,7 @@ func (c *command) rateNamingOptions() {
 		if option, value, ok := strings.Cut(a.s, "="); ok && strings.HasPrefix(option, "--") &&
 			!inList("text-takers", c.name) &&
 			!inList("text-options", option) {
-			if at := zoneOf(c.resolve(value)); at == vital || at == system || at == startup || at == device {
+			if oneOf(string(zoneOf(c.resolve(value))), "vital", "system", "startup", "device") {
 				c.hit("option-path") //control:unknown-options
 			}
 		}
@@ -205,8 +201,8 @@ func (c *command) rateNamedValue(kind, name, value string) {
 	case "variable":
 		pass(c.walk, strings.ReplaceAll(strings.ToUpper(name), "-", "_"), value)
 	case "writes":
-		if code, ok := strings.CutPrefix(value, "|"); ok {
-			c.runProgram(c, code)
+		if text, ok := strings.CutPrefix(value, "|"); ok {
+			c.runProgram(c, text)
 		} else {
 			c.write(value) //control:written-options
 		}
@@ -258,9 +254,7 @@ func (w *walk) execUnknown(args list) string {
 	case strings.Contains(name, hidden):
 		w.found.hit("hidden-code", name)
 	}
-	if len(rest) > 0 && isKnown(rest[0].s) && dangerous(programName(rest[0].s)) {
-		w.exec(rest)
-	}
+	mayWrap(&command{walk: w, list: rest})
 	if rest.has("r", "R", "f", "recursive", "force") {
 		w.onlyCritical(append(argsOf("rm"), rest...), line)
 	}
@@ -367,19 +361,11 @@ func (c *command) namesOnly() bool {
 	return inList("named", c.name) || wraps(c.name)
 }
 
+// readsOnly reports whether a command only reads. Whether a wrapper does depends on the
+// command in it, as with the sub-commands of git.
 func readsOnly(c *command) bool {
-	if words, ok := tables().Reads[c.name]; ok {
-		return c.fitsAll(words)
-	}
-	switch c.name {
-	case "sed":
-		return !c.has("i", "in-place") && !c.says("w ")
-	case "git":
-		return true // depends on the sub-command
-	case "go":
-		return oneOf(c.operandsAfter("C").at(0), "version", "list", "env", "doc", "help") && !c.exactly("-w", "-u")
-	}
-	return inList("reads", c.name) || wraps(c.name)
+	return wraps(c.name) || c.is("git") ||
+		slices.ContainsFunc(rowsOf("reads", c.name), func(r row) bool { return c.fitsAll(r[0]) })
 }
 
 func (w *walk) onlyCritical(args list, line string) {
@@ -390,5 +376,11 @@ func (w *walk) onlyCritical(args list, line string) {
 		w.found = f
 		f.join(found, line)
 	}()
-	w.subshell(func() string { return w.exec(args) })
+	w.subshell(func() string {
+		if w.in != nil { // the input stays there
+			in := *w.in
+			w.in = &in
+		}
+		return w.exec(args)
+	})
 }

@@ -1,56 +1,35 @@
 package shell
 
 import (
+	"cmp"
+	"slices"
 	"strconv"
 	"strings"
 )
 
 func textTool(c *command) string {
-	if size, ok := c.option("c", "bytes"); ok && c.is("head") && c.filed && hugeSize(size) {
+	c.rated()
+	if size, ok := c.option("c", "bytes"); ok && c.is("head") && c.filed && hugeSize().MatchString(size) {
 		c.hit("exhaust")
 	}
 	return convertText(c, textInput(c))
 }
 
-// hugeSize reports whether a size may fill the disk.
-func hugeSize(s string) bool {
-	s = strings.TrimLeft(strings.ToUpper(s), "+")
-	s = strings.TrimSuffix(strings.TrimSuffix(s, "B"), "I")
-	unit := 0
-	if len(s) > 0 {
-		unit = strings.IndexByte("KMGTPE", s[len(s)-1]) + 1
-	}
-	n, err := strconv.ParseFloat(strings.TrimRight(s, "KMGTPE"), 64)
-	if err != nil {
-		return false
-	}
-	for range unit {
-		n *= 1024
-	}
-	return n >= 20<<30
-}
+// hugeSize matches a size that may fill the disk.
+var hugeSize = lazily(`(?i)^\+?(?:\d{2,}Gi?B?|\d{5,}Mi?B?|\d{8,}Ki?B?|\d+[TPE]i?B?|\d{11,})$`)
 
 // textInput returns the input of a text tool: its files, or standard input.
 func textInput(c *command) string {
-	files := c.operandsAfter(tables().Takes[c.name]...)
-	switch {
-	case c.is("tr"):
-		return c.stdin()
-	case inList("programmed", c.name) && !c.has("e", "expression"): // the first one is a program text or a pattern
+	files := c.operands()
+	if inList("programmed", c.name) && !c.has("e", "expression") { // the first one is a program text or a pattern
 		files = files.from(1)
 	}
-	if len(files) == 0 {
+	if len(files) == 0 || c.is("tr") {
 		return c.stdin()
 	}
 	var b strings.Builder
 	for _, a := range files {
-		if a.s == "-" {
-			b.WriteString(c.stdin())
-			continue
-		}
-		endless := strings.HasPrefix(a.s, "/dev/zero") || strings.HasPrefix(a.s, "/dev/urandom") ||
-			strings.HasPrefix(a.s, "/dev/random")
-		if endless && (!c.is("head") || !c.has("c", "n")) {
+		if endlessDevice(a.s) && (!c.is("head") || !c.has("c", "n")) {
 			c.hit("exhaust")
 		}
 		b.WriteString(c.readFile(a.s))
@@ -63,8 +42,6 @@ func textInput(c *command) string {
 func convertText(c *command, in string) string {
 	c.found.step(len(in))
 	grep := strings.HasSuffix(c.name, "grep") || c.is("rg")
-	decodes := c.is("base64", "base32", "basenc", "gbase64") && c.has("d", "D", "decode") ||
-		c.is("xxd") && c.has("r", "revert")
 	switch {
 	case strings.Contains(in, everyProcess):
 		return in
@@ -73,10 +50,9 @@ func convertText(c *command, in string) string {
 		return unknown
 	case grep && c.has("l", "files-with-matches", "L", "files-without-match", "files"):
 		return "found-" + unknown + "\n"
-	case decodes:
+	case c.is("base64", "base32", "basenc", "gbase64") && c.has("d", "D", "decode"), c.is("xxd") && c.has("r", "revert"):
 		return opaqueMarks(in) + hidden
-	case c.is("cat", "head", "tail", "tac", "sort", "uniq", "less", "more", "bat", "pv", "nl", "sponge"),
-		grep && isKnown(in):
+	case inList("text-copiers", c.name), grep && isKnown(in):
 		return in
 	case isKnown(in) && strings.TrimSpace(in) != "" && !c.is("strings"):
 		return unknown + hidden
@@ -87,51 +63,31 @@ func convertText(c *command, in string) string {
 func tee(c *command) string {
 	in := c.stdin()
 	for _, a := range c.operandsAfter() {
-		if a.s == "-" {
-			continue
-		}
 		for _, p := range c.places(a) {
-			if strings.HasPrefix(p, "/dev/tcp/") && strings.Contains(in, secret) {
-				c.found.hit("secret-sent", p)
-			}
-			c.found.write(p)
-			c.store(p, in)
+			c.found.acts("write", p)
+			c.deliver(p, in)
 		}
 	}
 	return in
 }
 
-func pager(c *command) string {
-	for _, a := range c.list {
-		if code, ok := strings.CutPrefix(a.s, "+!"); ok {
-			c.runProgram(c, code)
-		}
-	}
-	return textTool(c)
-}
-
 // sed rates sed commands that run programs or write files.
 func sed(c *command) string {
-	if len(c.line()) > 8192 {
-		c.found.exhaust()
-	}
-	scripts := c.options("e", "expression")
-	ops := c.operandsAfter("f", "l", "e", "expression")
-	if len(scripts) == 0 && !c.has("e", "expression", "f", "file") {
+	scripts, ops := c.options("e", "expression"), c.operandsAfter("f", "l", "e", "expression")
+	file, filed := c.option("f", "file")
+	switch {
+	case oneOf(file, "-", "/dev/stdin"):
+		scripts = append(scripts, c.waiting())
+	case filed:
+		c.runsFile(c.resolve(file))
+	case len(scripts) == 0:
 		scripts, ops = append(scripts, ops.at(0)), ops.from(1)
 	}
-	for _, a := range ops {
-		if c.has("i", "in-place") {
+	if c.has("i", "in-place") {
+		for _, a := range ops {
 			for _, p := range c.places(a) {
-				c.found.write(p)
+				c.found.acts("write", p)
 			}
-		}
-	}
-	if file, ok := c.option("f", "file"); ok {
-		if file == "-" || file == "/dev/stdin" {
-			scripts = append(scripts, c.waiting())
-		} else {
-			c.runsFile(c.resolve(file))
 		}
 	}
 	for _, s := range scripts {
@@ -142,64 +98,51 @@ func sed(c *command) string {
 
 // sedScript follows the commands of a sed script that run programs or write files.
 func sedScript(c *command, text string) {
-	if strings.Trim(text, all) == "" && text != "" {
+	if strip(text) == "" && text != "" {
 		c.hit("opaque-code")
 	}
-	for at := 0; at < len(text); {
-		for at < len(text) && strings.IndexByte(" \t\n;{}", text[at]) >= 0 {
-			at++
-		}
-		at = sedAddress(text, at)
-		if at >= len(text) {
-			return
-		}
+	for at := sedAddress(text, 0); at < len(text); at = sedAddress(text, at) {
 		verb := text[at]
 		at++
 		line, _, _ := strings.Cut(text[at:], "\n")
 		switch verb {
 		case 's', 'y':
-			if at >= len(text) {
-				return
-			}
 			_, at = sedPart(text, at)
 			with := ""
 			with, at = sedPart(text, at-1)
-			for at < len(text) && strings.IndexByte("gpiImMe0123456789", text[at]) >= 0 {
-				if verb == 's' && text[at] == 'e' {
-					c.runProgram(c, strings.ReplaceAll(with, "&", unknown))
-				}
-				at++
+			flags := text[at : len(text)-len(strings.TrimLeft(text[at:], "gpiImMe0123456789"))]
+			if verb == 's' && strings.Contains(flags, "e") {
+				c.runProgram(c, strings.ReplaceAll(with, "&", unknown))
 			}
-			if verb == 's' && at < len(text) && text[at] == 'w' {
+			if at += len(flags); verb == 's' && strings.HasPrefix(text[at:], "w") {
 				line, _, _ = strings.Cut(text[at+1:], "\n")
 				c.write(strings.TrimSpace(line))
 				at += 1 + len(line)
 			}
 		case 'e':
-			if line = strings.TrimSpace(line); line == "" {
+			if at += len(line); strings.TrimSpace(line) == "" {
 				line = c.waiting() + unknown
 			}
-			c.runProgram(c, line)
-			at += len(line) + 1
+			c.runProgram(c, strings.TrimSpace(line))
 		case 'w', 'W':
 			c.write(strings.TrimSpace(line))
 			at += len(line)
 		case 'a', 'i', 'c': // text, continued after a backslash
-			for strings.HasSuffix(line, "\\") && (len(line)-len(strings.TrimRight(line, "\\")))%2 == 1 && at+len(line) < len(text) {
-				at += len(line) + 1
-				line, _, _ = strings.Cut(text[at:], "\n")
-			}
 			at += len(line)
-		case 'r', 'R', 'b', 't', 'T', ':', '#':
-			if i := strings.IndexByte(line, ';'); i >= 0 && verb != '#' && verb != 'r' && verb != 'R' {
-				line = line[:i]
+			for at < len(text) && strings.Count(line[len(strings.TrimRight(line, `\`)):], `\`)%2 == 1 {
+				line, _, _ = strings.Cut(text[at+1:], "\n")
+				at += 1 + len(line)
 			}
+		case 'r', 'R', '#':
 			at += len(line)
+		case 'b', 't', 'T', ':':
+			label, _, _ := strings.Cut(line, ";")
+			at += len(label)
 		}
 	}
 }
 
-// sedAddress returns the index after the addresses of a command.
+// sedAddress returns the index after blanks, brackets and the addresses of a command.
 func sedAddress(text string, at int) int {
 	for at < len(text) {
 		switch c := text[at]; {
@@ -207,15 +150,13 @@ func sedAddress(text string, at int) int {
 			_, at = sedPart(text, at)
 		case c == '\\' && at+1 < len(text):
 			_, at = sedPart(text, at+1)
-		case strings.IndexByte("0123456789$,~+! \t"+aNumber, c) >= 0:
+		case strings.IndexByte(" \t\n;{}0123456789$,~+!"+aNumber, c) >= 0:
 			at++
 			continue
 		default:
 			return at
 		}
-		for at < len(text) && strings.IndexByte("IM", text[at]) >= 0 {
-			at++
-		}
+		at = len(text) - len(strings.TrimLeft(text[at:], "IM"))
 	}
 	return at
 }
@@ -224,29 +165,24 @@ func sedAddress(text string, at int) int {
 // index after that.
 func sedPart(text string, at int) (string, int) {
 	if at >= len(text) {
-		return "", at
+		return "", len(text)
 	}
 	end, class := text[at], false
 	var b strings.Builder
 	for at++; at < len(text); at++ {
 		switch c := text[at]; {
 		case c == '\\' && at+1 < len(text):
-			at++
-			if text[at] != end {
+			if at++; text[at] != end {
 				b.WriteByte(c)
 			}
-			b.WriteByte(text[at])
-		case c == '[' && end != '[' && at+1 < len(text) && strings.IndexByte(text[at:], ']') > 0:
+		case c == '[' && end != '[' && strings.IndexByte(text[at:], ']') > 0:
 			class = true
-			b.WriteByte(c)
 		case c == ']':
 			class = false
-			b.WriteByte(c)
 		case c == end && !class:
 			return b.String(), at + 1
-		default:
-			b.WriteByte(c)
 		}
+		b.WriteByte(text[at])
 	}
 	return b.String(), at
 }
@@ -254,43 +190,26 @@ func sedPart(text string, at int) (string, int) {
 // awk rates awk code that runs programs or writes files.
 func awk(c *command) string {
 	text := ""
-	ops := c.operandsAfter("F", "v", "f", "field-separator", "assign", "file", "i", "include")
-	if file, ok := c.option("f", "file"); !ok {
-		text = ops.at(0)
-	} else if file == "-" || file == "/dev/stdin" {
+	file, filed := c.option("f", "file")
+	switch {
+	case oneOf(file, "-", "/dev/stdin"):
 		text = c.waiting()
-	} else {
+	case filed:
 		c.runsFile(c.resolve(file))
+	default:
+		text = c.operandsAfter("F", "v", "f", "field-separator", "assign", "file", "i", "include").at(0)
 	}
-	for _, v := range c.options("e", "source") {
-		text += "\n" + v
-	}
+	text += strings.Join(append([]string{""}, c.options("e", "source")...), "\n")
 	if text != "" && strings.Trim(text, all) == "" {
 		c.hit("opaque-code")
 	}
-	if strings.Contains(text, "/inet") {
-		c.found.network = true
-		if strings.Contains(text, "getline") {
-			c.hit("reverse-shell")
-		} else {
-			c.hit("socket")
-		}
-	}
-	scanCode(c, awkVariables(c)+text)
-	return textTool(c)
-}
-
-func awkVariables(c *command) string {
-	var b strings.Builder
 	for _, v := range c.options("v", "assign") {
 		if name, value, ok := strings.Cut(v, "="); ok && isKnown(value) {
-			b.WriteString(name + " = " + strconv.Quote(value) + "\n")
+			text = name + " = " + strconv.Quote(value) + "\n" + text
 		}
 	}
-	if b.Len() == 0 {
-		return ""
-	}
-	return "BEGIN {\n" + b.String() + "}\n"
+	scanCode(c, text)
+	return textTool(c)
 }
 
 // grep rates searches for credentials outside the workspace.
@@ -301,13 +220,9 @@ func grep(c *command) string {
 		term, ops = ops[0].s, ops[1:]
 	}
 	if c.has("r", "R", "recursive") || c.is("rg") {
-		for _, a := range ops {
-			switch c.zoneOf(a) {
-			case vital, system, home, startup, outside, above:
-				if hunts(term) || c.resolve(a.s) == "~" {
-					c.hit("secret-hunt")
-				}
-			}
+		rateHunt(c, term, ops)
+		if slices.ContainsFunc(ops, func(a arg) bool { return c.resolve(a.s) == "~" }) {
+			c.hit("secret-hunt")
 		}
 	}
 	return textTool(c)
@@ -317,9 +232,6 @@ func yes(c *command) string {
 	if c.filed {
 		c.hit("exhaust")
 	}
-	words := strings.Join(c.words(), " ")
-	if words == "" {
-		words = "y"
-	}
-	return words + "\n" + words + "\n"
+	words := cmp.Or(strings.Join(c.words(), " "), "y") + "\n"
+	return words + words
 }

@@ -94,15 +94,20 @@ const ellipse = "\u2026"
 // exhausted is the panic value that ends an analysis over a limit.
 type exhausted struct{}
 
+// match is one rule that matched, and the part of the line that it is about.
+type match struct {
+	rule, detail string
+	tier         Severity
+}
+
 // finding collects the results of an analysis.
 type finding struct {
-	reasons  []Reason
-	tiers    []Severity
+	matches  []match
 	writes   []string
 	git      []string
 	commands []string
 	unknown  []string
-	wrote    map[string]bool
+	wrote    []string
 	network  bool
 	changes  bool // some command is not known to only read
 	leaked   bool // a credential is in a place that may be published
@@ -110,42 +115,36 @@ type finding struct {
 	bytes    int
 }
 
-// hit records that a rule matched. An unknown rule is critical.
-func (f *finding) hit(name, detail string) {
-	tier, text := Critical, name
-	if r, ok := tables().Rules[name]; ok {
-		tier, text = Severity(slices.Index(tiers[:], r.Tier)), r.Text
+// hit records that a rule matched. An unknown rule is critical. Of the same rule, a match
+// with a detail replaces one without.
+func (f *finding) hit(rule, detail string) {
+	m := match{rule: rule, detail: shown(detail), tier: Critical}
+	if r, ok := tables().Rules[rule]; ok {
+		m.tier = Severity(slices.Index(tiers[:], r.Tier))
 	}
-	f.bytes += len(detail) / 4 // counted with the next step
-	bare := Reason{Rule: "shell." + name, Text: text}
-	if detail = shown(detail); strings.Trim(detail, ellipse+" ") != "" { // marks alone are not informative
-		text += ": " + detail
+	f.bytes += len(detail) / 4                     // counted with the next step
+	if strings.Trim(m.detail, ellipse+" ") == "" { // marks alone are not informative
+		m.detail = ""
 	}
-	reason := Reason{Rule: bare.Rule, Text: text}
-	if slices.Contains(f.reasons, reason) ||
-		reason == bare && slices.ContainsFunc(f.reasons, func(o Reason) bool { return o.Rule == bare.Rule }) {
+	for i, old := range f.matches {
+		if old.rule == rule && (old.detail == "" || m.detail == "" || old.detail == m.detail) {
+			f.matches[i].detail = cmp.Or(old.detail, m.detail)
+			return
+		}
+	}
+	if len(f.matches) >= maxReasons && m.tier < Critical {
 		return
 	}
-	if at := slices.Index(f.reasons, bare); at >= 0 {
-		f.reasons[at] = reason
-		return
-	}
-	if len(f.reasons) >= maxReasons && tier <= slices.Min(f.tiers) {
-		return
-	}
-	f.reasons = append(f.reasons, reason)
-	f.tiers = append(f.tiers, tier)
-	if f.leaked && inList("publishing-rules", name) { //control:leaked-credential
+	f.matches = append(f.matches, m)
+	if f.leaked && inList("publishing-rules", rule) { //control:leaked-credential
 		f.hit("secret-sent", detail)
 	}
 }
 
+// ranUnknown reports whether the line runs code of which nothing critical is known.
 func (f *finding) ranUnknown() bool {
-	return !slices.Contains(f.tiers, Critical) &&
-		slices.ContainsFunc(
-			f.reasons,
-			func(r Reason) bool { return inList("unknown-runs", strings.TrimPrefix(r.Rule, "shell.")) },
-		)
+	return !slices.ContainsFunc(f.matches, func(m match) bool { return m.tier == Critical }) &&
+		slices.ContainsFunc(f.matches, func(m match) bool { return inList("unknown-runs", m.rule) })
 }
 
 func (f *finding) step(bytes int) {
@@ -167,29 +166,27 @@ func (f *finding) aside() *finding {
 
 func (f *finding) join(found *finding, line string) {
 	f.steps, f.bytes = found.steps, found.bytes
-	for i, reason := range found.reasons {
-		if found.tiers[i] == Critical {
-			f.hit(strings.TrimPrefix(reason.Rule, "shell."), line)
+	for _, m := range found.matches {
+		if m.tier == Critical {
+			f.hit(m.rule, line)
 		}
 	}
 }
 
 // result returns the analysis, with the most severe reasons first.
 func (f *finding) result() Analysis {
-	order := make([]int, len(f.reasons))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(f.tiers[b], f.tiers[a]) })
 	a := Analysis{Writes: f.writes, Network: f.network, Git: f.git, Commands: f.commands, Unknown: f.unknown}
-	for i, at := range order {
-		if i == 0 {
-			a.Severity = f.tiers[at]
-		}
-		if f.tiers[at] == Critical {
+	slices.SortStableFunc(f.matches, func(a, b match) int { return cmp.Compare(b.tier, a.tier) })
+	for _, m := range f.matches {
+		a.Severity = max(a.Severity, m.tier)
+		if m.tier == Critical {
 			a.critical++
 		}
-		a.Reasons = append(a.Reasons, f.reasons[at])
+		text := cmp.Or(tables().Rules[m.rule].Text, m.rule)
+		if m.detail != "" {
+			text += ": " + m.detail
+		}
+		a.Reasons = append(a.Reasons, Reason{Rule: "shell." + m.rule, Text: text})
 	}
 	a.ReadOnly = !f.changes && len(f.commands) > 0 && len(f.writes) == 0 && a.Severity == None
 	return a
@@ -220,8 +217,6 @@ func addTo(list []string, s string) []string {
 
 func (f *finding) ran(line string) { f.commands = addTo(f.commands, line) }
 
-func (f *finding) ranGit(sub string) { f.git = addTo(f.git, sub) }
-
 func (f *finding) unlisted(name string) { f.unknown = addTo(f.unknown, name) }
 
 // broken records that the analysis panicked with why.
@@ -231,90 +226,61 @@ func (f *finding) broken(why any) {
 	}
 }
 
-func (f *finding) tooLong(line string) {
-	f.ran(line[:64] + ellipse)
-	f.hit("too-large", "")
-}
-
 func (f *finding) touch(p string) {
 	f.writes = addTo(f.writes, show(p))
 	f.changes = true
 }
 
-// write records and rates a write to a clean path.
-func (f *finding) write(p string) {
-	at := zoneOf(p)
-	if at == nowhere {
+// acts records and rates an action on a clean path.
+func (f *finding) acts(verb, p string) {
+	if zoneOf(p) == nowhere {
 		return
 	}
 	f.touch(p)
-	if f.wrote == nil {
-		f.wrote = map[string]bool{}
-	}
-	f.wrote[p] = true
-	rule, ok := map[zone]string{
-		vital: "write-vital", device: "write-device", system: "write-system", startup: "write-startup", runner: "write-workflow",
-		git: "write-git", obeyed: "write-obeyed", outside: "write-outside", home: "write-home", above: "write-home", zoneUnknown: "write-unknown",
-	}[at]
-	if ok {
-		f.hit(rule, p)
+	f.rate(verb, p)
+	if verb == "write" {
+		f.wrote = addTo(f.wrote, p)
 	}
 }
 
-func (f *finding) remove(p string, recursive bool) {
-	at := zoneOf(p)
-	if at == nowhere {
-		return
-	}
-	f.touch(p)
-	if rule := removeRule(p, at, recursive); rule != "" {
-		f.hit(rule, p)
-	}
-}
+// rate rates an action on a clean path by the first line of the tables with its zone.
+func (f *finding) rate(verb, p string) { f.rateIn(verb, p, zoneOf(p)) }
 
-func removeRule(p string, at zone, recursive bool) string {
-	choose := func(whole, one string) string {
-		if recursive {
-			return whole
+func (f *finding) rateIn(verb, p string, at zone) {
+	for _, r := range rowsOf("zone", verb) {
+		if slices.Contains(r[0], string(at)) {
+			f.hit(r[1][0], p)
+			return
 		}
-		return one
 	}
+}
+
+// remove records and rates the removal of a file, or of a whole directory. Some paths count
+// as another zone: a lock of git as a file, everything in a directory as the directory.
+func (f *finding) remove(p string, whole bool) {
+	at := zoneOf(p)
+	if at == nowhere {
+		return
+	}
+	f.touch(p)
+	dir, every := strings.CutSuffix(p, "/*")
 	switch {
 	case strings.HasPrefix(p, "/tmp/tmp."+unknown): // created by mktemp before
-	case needed(p, at, recursive):
-		return "delete-vital"
-	case at == system:
-		return choose("delete-vital", "delete-system")
-	case at == startup:
-		return "delete-system"
-	case at == git && !strings.HasSuffix(p, ".lock"):
-		return "delete-git"
-	case at == runner:
-		return "write-workflow"
-	case p == "..", p == "../*", at == above && recursive && strings.Trim(p, "./*") == "", at == zoneRoot && recursive:
-		return "delete-workspace"
-	case at == outside, at == home, at == above:
-		return "delete-outside"
-	case at == zoneUnknown:
-		return choose("delete-unknown", "delete-tree")
-	case at == git, recursive, manyFiles(p):
-		return "delete-tree"
+		return
+	case p == "..", p == "../*", at == above && whole && strings.Trim(p, "./*") == "":
+		at, whole = zoneRoot, true
+	case whole && every && zoneOf(dir) == vital, whole && at == startup && secretOf(p) == machineSecret:
+		at = vital
+	case at == device && strings.Contains(p, "/loop"), at == zoneUnknown && strings.HasPrefix(p, "/"):
+		at = outside
+	case at == git && strings.HasSuffix(p, ".lock"):
+		at = workspace
+	case strings.HasPrefix(path.Base(p), "found-"+unknown):
+		whole = true
 	}
-	return ""
-}
-
-func needed(p string, at zone, recursive bool) bool {
-	switch {
-	case at == vital, at == device && !strings.Contains(p, "/loop"):
-		return true
-	case !recursive:
-		return false
+	verb := "remove"
+	if whole {
+		verb = "remove-all"
 	}
-	all, ok := strings.CutSuffix(p, "/*")
-	return ok && zoneOf(all) == vital || at == startup && secretOf(p) == machineSecret
-}
-
-func manyFiles(p string) bool {
-	return strings.HasPrefix(path.Base(p), "found-"+unknown) ||
-		strings.Contains(p, "*") && path.Dir(p) == "." && strings.Trim(p, "*") == ""
+	f.rateIn(verb, p, at)
 }

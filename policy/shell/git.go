@@ -6,328 +6,103 @@ import (
 	"strings"
 )
 
-// gitTool follows git: its global options, then the rule of the sub-command.
+// gitTool follows git: its global options, then the lines of the tables for the
+// sub-command, and its code.
 func gitTool(c *command) string {
 	args := c.list
 	if rest, ok := strings.CutPrefix(c.name, "git-"); ok {
 		args = append(argsOf(rest), args...)
 	}
-	i := gitOptions(c, args)
-	if i >= len(args) {
+	args = args[gitOptions(c, args):]
+	if len(args) == 0 {
 		return unknown
 	}
-	sub := args[i].s
+	sub := args[0].s
 	if !isKnown(sub) {
 		c.hit("unknown-command")
 		return unknown
 	}
-	if c.is("hub") && oneOf(sub, "release", "pull-request", "fork", "create", "delete", "issue", "api", "gist") {
-		return tabled(c)
-	}
-	if text, ok := gitAlias(args[:i], sub); ok {
-		c.nested(text)
-	}
-	c.found.ranGit(sub)
-	g := &command{walk: c.walk, list: args[i+1:], name: "git " + sub, path: c.path}
-	if !gitReads(sub, g) {
+	c.found.git = addTo(c.found.git, sub)
+	g := c.with("git "+sub, args[1:])
+	if !readsOnly(g) {
 		c.found.changes = true
 	}
 	if len(g.list) == 1 && g.exactly("--help", "-h") {
 		return unknown
 	}
-	gitPrograms(sub, g)
-	keepsSecret(sub, g)
-	if slices.Contains(finds(g), "secret-read") {
-		return secret
+	g.rateNamingOptions()
+	if g.contains("ext::") || g.contains("fd::") { // an address that names a program
+		g.hit("git-program")
+		g.mayRun(g.words())
 	}
-	return gitRule(sub)(g)
-}
-
-// gitRule returns the rule of a git sub-command that the tables cannot describe. The rule
-// returns the sub-command's output.
-func gitRule(sub string) rule {
+	keepsSecret(sub, g)
+	rules, rated := g.rated()
 	switch sub {
 	case "push":
-		return gitPush
+		gitPush(g, rated)
 	case "config":
-		return gitConfig
-	case "submodule":
-		return gitSubmodule
-	case "clone", "fetch", "pull", "ls-remote":
-		return gitDownload
-	case "ls-files", "ls-tree", "rev-list", "rev-parse", "log", "diff", "show", "status", "grep", "tag",
-		"branch", "for-each-ref", "show-ref":
-		return found
-	case "checkout", "switch", "restore":
-		return gitCheckout
-	case "rm", "mv":
-		return gitRemove
-	case "bisect":
-		return func(g *command) string { return gitRuns(g, "run") }
-	case "archive", "format-patch":
-		return gitOutput
+		gitConfig(g)
+	case "clone", "fetch", "pull":
+		gitDownload(g)
+	case "checkout", "switch", "restore", "rm", "mv":
+		gitPaths(g)
+	case "bisect", "submodule":
+		mayWrap(g)
 	}
-	return (*command).passedOn
+	switch {
+	case anyIn("secret-rules", rules):
+		return secret
+	case g.found.network && g.says("FETCH_HEAD:"), sub == "ls-remote", g.has("remote") && sub == "archive":
+		return remote
+	}
+	return "found-" + g.passedOn()
 }
-
-func found(g *command) string { return "found-" + unknown + fetchedText(g) }
 
 var gitTakes = []string{"C", "c", "git-dir", "work-tree", "namespace", "super-prefix", "config-env", "attr-source"}
 
 // gitOptions follows the options before the sub-command and returns its index.
 func gitOptions(c *command, args list) int {
 	i := 0
-	for ; i < len(args); i++ {
+	for ; i < len(args) && len(args[i].s) > 1 && args[i].s[0] == '-'; i++ {
 		s := args[i].s
-		if len(s) < 2 || s[0] != '-' {
-			break
+		if setting, ok := strings.CutPrefix(s, "-c"); ok {
+			if setting == "" {
+				setting = args.at(i + 1)
+			}
+			gitSetting(c, setting)
 		}
-		switch {
-		case s == "-c":
-			gitSetting(c, args.at(i+1), false)
-			i++
-			continue
-		case strings.HasPrefix(s, "-c"):
-			gitSetting(c, s[2:], false)
-			continue
-		case strings.HasPrefix(s, "--config-env"), strings.HasPrefix(s, "--exec-path="):
+		if startsWith(s, "--config-env", "--exec-path=") {
 			c.hit("git-program")
 		}
 		if takesValue(s, gitTakes) {
 			i++
 		}
 	}
-	return i
+	return min(i, len(args))
 }
 
-func gitAlias(args list, sub string) (string, bool) {
-	for _, a := range args {
-		if text, ok := strings.CutPrefix(a.s, "alias."+sub+"="); ok {
-			if code, shell := strings.CutPrefix(text, "!"); shell {
-				return code, true
-			}
-			return "git " + text, true
-		}
-	}
-	return "", false
-}
-
-// gitPrograms rates options that name a program or an output file.
-func gitPrograms(sub string, g *command) {
-	runs := func(value string) {
-		g.hit("git-program")
-		g.nested(value)
-	}
-	for _, value := range g.options(wordsIn("git-program-options")...) {
-		if value != "" {
-			runs(value)
-		}
-	}
-	for _, a := range g.list {
-		if value, ok := strings.CutPrefix(a.s, "--output="); ok {
-			g.write(value)
-		}
-		if sub == "grep" && strings.HasPrefix(a.s, "-O") && len(a.s) > 2 {
-			runs(a.s[2:])
-		}
-		gitTransport(g, a.s)
-	}
-	if short := map[string]string{"rebase": "x", "difftool": "x", "clone": "u"}[sub]; short != "" {
-		if v, ok := g.option(short); ok {
-			runs(v)
-		}
-	}
-	template, hasTemplate := g.option("template")
-	if oneOf(sub, "diff", "log", "show") && g.exactly("--ext-diff") ||
-		oneOf(sub, "init", "clone") && hasTemplate && template != "" {
-		g.hit("git-program")
-	}
-	if v, ok := g.option("c", "config"); ok && sub == "clone" {
-		gitSetting(g, v, false)
-	}
-}
-
-func gitTransport(g *command, address string) {
-	if _, v, ok := strings.Cut(address, "="); ok && strings.HasPrefix(v, "ext::") {
-		address = v
-	}
-	if startsWith(address, "ext::", "fd::") {
-		g.found.hit("git-program", address)
-		g.nested(strings.TrimPrefix(address, "ext::"))
-	}
-}
-
-func gitSubmodule(g *command) string {
-	switch g.operandsAfter("b", "o", "u", "c", "depth", "branch", "reference", "jobs", "j").at(0) {
-	case "", "status", "summary", "init", "sync":
-	case "foreach":
-		return gitRuns(g, "foreach")
-	case "deinit", "absorbgitdirs":
-		g.hit("git-local")
-	default:
-		return gitDownload(g)
-	}
-	return g.passedOn()
-}
-
-// gitRuns follows the command behind a word: git passes it to a shell.
-func gitRuns(g *command, word string) string {
-	at := g.index(word) + 1
-	for oneOf(g.at(at), "--recursive", "--quiet", "-q") {
-		at++
-	}
-	if text := strings.Join(g.from(at).words(), " "); at > 0 && text != "" {
-		if first := firstWord(text + " x"); word == "run" || strings.Contains(first, "/") || inList("shells", first) {
-			g.hit("git-program")
-		}
-		g.nested(text)
-	}
-	return g.passedOn()
-}
-
-func gitDownload(g *command) string {
-	g.found.network = true
-	if g.holdsSecret() {
-		g.hit("secret-sent")
-	}
-	sub := strings.TrimPrefix(g.name, "git ")
-	if sub == "ls-remote" {
-		return g.passedOn() + remote
-	}
-	g.hit("git-fetch")
-	ops := g.operandsAfter(
-		"b", "o", "u", "c", "depth", "branch", "origin", "config", "reference", "separate-git-dir", "jobs", "j",
-		"filter", "template", "upload-pack", "shallow-since", "s", "X",
-	)
-	switch {
-	case sub == "fetch" || sub == "pull":
-		if strings.Contains(ops.at(0), "://") || strings.Contains(ops.at(0), "@") {
-			g.made["FETCH_HEAD"] = remote
-			if sub == "pull" {
-				g.made["."] = remoteDir
-			}
-		}
-		for _, a := range ops.from(1) {
-			if strings.HasPrefix(a.s, "+") || g.has("force", "f") && strings.Contains(a.s, ":") {
-				g.hit("git-local")
-			}
-		}
-	case sub == "clone" && len(ops) > 0:
-		dir := strings.TrimSuffix(path.Base(strings.TrimSuffix(ops[0].s, "/")), ".git")
-		if len(ops) > 1 {
-			dir = ops[1].s
-		}
-		p := g.resolve(dir)
-		g.made[p] = remoteDir
-		if at := zoneOf(p); at != workspace && at != temp && at != zoneRoot {
-			g.found.write(p)
-		}
-	}
-	return g.passedOn()
-}
-
-func gitOutput(g *command) string {
-	if v, ok := g.option("o", "output", "output-directory"); ok {
-		g.write(v)
-	}
-	if g.has("remote") {
-		return g.passedOn() + remote
-	}
-	return g.passedOn()
-}
-
-func gitCheckout(g *command) string {
-	if _, ok := g.made["FETCH_HEAD"]; ok && g.exactly("FETCH_HEAD") {
-		g.made["."] = remoteDir
-	}
-	restores := g.is("git restore")
-	discards := g.exactly("--") || g.has("force", "f", "discard-changes") ||
-		restores && (!g.has("staged", "S") || g.has("worktree", "W"))
-	for _, a := range g.operandsAfter("b", "B", "c", "C", "s", "source", "orphan", "pathspec-from-file") {
-		p := g.resolve(a.s)
-		discards = discards || oneOf(a.s, ".", ":/", "./", "*")
-		if g.exactly("--") || restores {
-			g.found.touch(p)
-		}
-		if at := zoneOf(p); at == runner || at == obeyed && (g.exactly("--") || restores) {
-			g.found.write(p)
-		}
-	}
-	if g.has("B", "C") && !restores {
-		g.hit("git-local")
-	}
-	if discards {
-		g.hit("git-undo")
-	}
-	return g.passedOn()
-}
-
-// gitRemove handles git rm and git mv.
-func gitRemove(g *command) string {
-	ops := g.operandsAfter()
-	for i, a := range ops {
-		p := g.resolve(a.s)
-		g.found.touch(p)
-		if zoneOf(p) == runner {
-			g.found.hit("write-workflow", p)
-		}
-		if g.is("git rm") && !g.has("cached") && (g.has("r") || zoneOf(p) == zoneRoot) {
-			g.hit("delete-tree")
-		}
-		if g.is("git mv") && i == len(ops)-1 && i > 0 {
-			writeTarget(g, a.s, ops[:i])
-		}
-	}
-	return g.passedOn()
-}
-
-func gitReads(sub string, g *command) bool {
-	if words, ok := tables().Reads[g.name]; ok {
-		return g.fitsAll(words)
-	}
-	switch sub {
-	case "branch":
-		return len(g.operandsAfter("contains", "no-contains", "merged", "no-merged", "points-at", "sort", "format")) == 0 && !g.has("d", "D", "m", "M", "c", "C", "f", "delete", "move", "copy", "edit-description", "set-upstream-to", "u", "unset-upstream") || g.has("list", "l", "contains", "merged")
-	case "config":
-		return g.exactly("--get", "--get-all", "--get-regexp", "get") ||
-			len(g.operandsAfter()) == 1 && !g.has("unset", "edit", "e")
-	}
-	return inList("git-reads", sub)
-}
-
-func settingFits(list, key string) bool {
-	if inList(list, key) {
-		return true
-	}
-	for i := range len(key) {
-		if key[i] == '.' && (inList(list, key[:i+1]+"*") || inList(list, "*"+key[i:])) {
-			return true
-		}
-	}
-	return false
-}
-
-// gitSetting rates one setting, key=value. lasting means that it is stored.
-func gitSetting(c *command, kv string, lasting bool) {
+// gitSetting rates one setting, key=value, by the first line of the tables with its key.
+func gitSetting(c *command, kv string) {
 	key, value, _ := strings.Cut(kv, "=")
-	k := strings.ToLower(key)
-	value = strings.TrimSpace(value)
-	switch {
-	case settingFits("git-program-settings", k):
-		gitProgram(c, kv, value, lasting)
-	case strings.HasPrefix(k, "alias."):
-		if code, ok := strings.CutPrefix(value, "!"); ok {
-			c.found.hit("git-program", kv)
-			c.nested(code)
+	key, value = strings.ToLower(key), strings.TrimSpace(value)
+	text, runs := strings.CutPrefix(value, "!")
+	for _, r := range rowsOf("setting", "git") {
+		if !slices.ContainsFunc(r[0], func(word string) bool { return like(word, key) }) {
+			continue
 		}
-	case settingFits("git-path-settings", k), strings.HasPrefix(k, "include"), k == "safe.directory" && value == "*":
-		if value != "/dev/null" {
+		safe := inList("git-safe-programs", programName(firstWord(text+" :"))) && !strings.ContainsAny(text, ";|&$`(")
+		switch rule := r[1][0]; {
+		case rule == "alias" && runs:
 			c.found.hit("git-program", kv)
+			c.nested(text)
+		case rule == "alias":
+			c.nested("git " + value)
+		case value == "/dev/null", rule == "git-program" && safe:
+		default:
+			c.found.hit(rule, kv)
+			c.nested(text)
 		}
-	case strings.Contains(k, "insteadof"), strings.HasPrefix(k, "credential."),
-		strings.HasPrefix(k, "http.") && endsWith(k, "proxy", "sslverify", "extraheader", "cookiefile", "sslcainfo"),
-		strings.HasPrefix(k, "remote.") && endsWith(k, "url", "proxy"):
-		c.found.hit("git-redirect", kv)
+		return
 	}
 }
 
@@ -335,101 +110,67 @@ func endsWith(s string, ends ...string) bool {
 	return slices.ContainsFunc(ends, func(e string) bool { return strings.HasSuffix(s, e) })
 }
 
-func gitProgram(c *command, kv, value string, lasting bool) {
-	value = strings.TrimPrefix(value, "!")
-	if inList("git-safe-programs", programName(firstWord(value+" :"))) && !strings.ContainsAny(value, ";|&$`(") {
-		if lasting && strings.Contains(kv, "helper") && value == "store" {
-			c.found.hit("git-program", kv)
+// gitDownload marks the text that git gets from another machine.
+func gitDownload(g *command) {
+	ops := g.operands()
+	if !g.is("git clone") {
+		if ops.contains("://") || ops.contains("@") {
+			g.made["FETCH_HEAD"] = remote
+			if g.is("git pull") {
+				g.made["."] = remoteDir
+			}
 		}
 		return
 	}
-	c.found.hit("git-program", kv)
-	c.nested(value)
+	for _, kv := range g.options("c", "config") {
+		gitSetting(g, kv)
+	}
+	cloned(g, append(argsOf("clone"), ops...))
 }
 
-func listSettings(g *command) string {
-	if g.has("name-only") {
-		return unknown
+// gitPaths handles the sub-commands that change files: all that they name, or those
+// behind "--".
+func gitPaths(g *command) {
+	if _, ok := g.made["FETCH_HEAD"]; ok && g.exactly("FETCH_HEAD") {
+		g.made["."] = remoteDir
 	}
-	g.hit("git-config-list")
-	return secret
+	names := g.exactly("--") || !g.is("git checkout", "git switch")
+	for _, a := range g.operands() {
+		if p := g.resolve(a.s); names || zoneOf(p) == runner {
+			g.found.acts("write", p)
+		}
+	}
 }
 
-func gitConfig(g *command) string {
-	args := g.operandsAfter("f", "file", "blob", "default", "type")
-	if g.exactly("-l", "--list") || g.at(0) == "list" {
-		return listSettings(g)
+// gitConfig rates a setting that is stored.
+func gitConfig(g *command) {
+	args := g.operands()
+	i := slices.IndexFunc(args, func(a arg) bool { return strings.Contains(a.s, ".") })
+	if readsOnly(g) || i < 0 || i+1 >= len(args) {
+		return
 	}
-	if oneOf(args.at(0), "get", "set", "unset", "edit", "rename-section", "remove-section") {
-		args = args[1:]
-	}
-	if g.exactly("--get", "--get-all", "--get-regexp", "--get-urlmatch", "get", "--show-origin") ||
-		len(args) < 2 && !g.has("unset", "edit", "e") {
-		for _, a := range args {
-			k := strings.ToLower(a.s)
-			if holds(k, "extraheader", "token", "password", "secret") ||
-				strings.HasPrefix(k, "credential") && strings.Contains(k, "user") {
-				g.hit("secret-read")
-				return secret
-			}
-		}
-		return unknown
-	}
-	g.found.changes = true
-	for i, a := range args {
-		if strings.Contains(a.s, ".") && i+1 < len(args) {
-			gitSetting(g, a.s+"="+args[i+1].s, true)
-			break
-		}
-	}
-	if g.has("global", "system", "unset", "unset-all", "remove-section", "edit") {
-		g.hit("git-config-wide")
-	}
+	gitSetting(g, args[i].s+"="+args[i+1].s)
 	if file, ok := g.option("f", "file"); ok {
 		g.write(file)
 	}
-	return ""
 }
 
-func fetchedText(g *command) string {
-	if g.found.network && g.says("FETCH_HEAD:") {
-		return remote
-	}
-	return ""
-}
-
-func gitPush(g *command) string {
-	g.found.network = true
-	if g.has("dry-run") || g.exactly("-n") {
-		return g.passedOn()
-	}
-	ops := g.operandsAfter("o", "push-option", "repo", "receive-pack", "exec")
-	force := g.exactly("-f", "-d") || g.has("force", "mirror", "delete", "prune", "force-with-lease")
-	for _, a := range ops.from(1) {
-		force = force || strings.HasPrefix(a.s, "+") || strings.HasPrefix(a.s, ":")
-	}
-	if strings.Contains(ops.at(0), secret) {
-		g.hit("secret-sent")
-	}
+func gitPush(g *command, rated bool) {
 	switch {
-	case force:
-		g.hit("git-push-force")
+	case rated:
 	case toOwnBranch(g):
 		g.hit("git-push-own")
 	default:
 		g.hit("git-push")
 	}
-	return g.passedOn()
+	g.found.network = true
 }
 
 // toOwnBranch reports whether a push only adds commits to the session's branch.
 func toOwnBranch(g *command) bool {
-	var words []string
-	for _, a := range g.list {
-		if !oneOf(a.s, "-u", "--set-upstream", "-q", "--quiet", "-v", "--verbose", "--progress") {
-			words = append(words, a.s)
-		}
-	}
+	words := slices.DeleteFunc(g.words(), func(s string) bool {
+		return oneOf(s, "-u", "--set-upstream", "-q", "--quiet", "-v", "--verbose", "--progress")
+	})
 	if len(words) != 2 || words[0] != "origin" || g.branch == "" {
 		return false
 	}
@@ -440,37 +181,53 @@ func toOwnBranch(g *command) bool {
 	return from != "" && strings.TrimPrefix(to, "refs/heads/") == g.branch //control:own-branch
 }
 
+// keepsSecret rates credentials in settings and in commits, which are published.
 func keepsSecret(sub string, g *command) {
-	if sub == "config" && g.holdsSecret() && !g.contains("url") && !g.contains("extraheader") {
-		g.hit("secret-stored")
-	}
-	if sub == "remote" && g.holdsSecret() &&
-		oneOf(g.operandsAfter().at(0), "add", "rename", "remove", "rm", "set-head", "set-branches") {
-		g.hit("secret-stored")
-	}
-	if oneOf(sub, "add", "update-index", "stash") &&
-		slices.ContainsFunc(g.list, func(a arg) bool { return holdsCredential(g, a.s) || mayName(a) }) {
-		g.hit("secret-stored")
-		g.found.leaked = true
-	}
-	if oneOf(sub, "commit", "tag", "notes", "branch", "checkout", "switch", "commit-tree", "push", "hash-object") &&
-		(g.holdsSecret() || inList("git-published", sub) && namesCredential(g)) {
-		g.hit("secret-sent") // commits are published
+	switch {
+	case oneOf(sub, "config", "remote"):
+		if g.holdsSecret() && !g.contains("url") && !g.contains("extraheader") {
+			g.hit("secret-stored")
+		}
+	case oneOf(sub, "add", "update-index", "stash"):
+		if namesCredential(g) || slices.ContainsFunc(g.list, mayName) {
+			g.hit("secret-stored")
+			g.found.leaked = true
+		}
+	case g.holdsSecret() || inList("git-published", sub) && namesCredential(g):
+		g.hit("secret-sent")
 	}
 }
 
+// mayName reports whether a pattern may name a file with credentials.
 func mayName(a arg) bool {
-	return strings.HasSuffix(a.pat, ".env") || slices.ContainsFunc(couldBe(a.pat), func(p string) bool {
-		return p != "/" && strings.Trim(a.pat, "*./") != "" && secretOf(p) > noSecret
-	})
+	return strings.HasSuffix(a.pat, ".env") || strings.Trim(a.pat, "*./") != "" &&
+		slices.ContainsFunc(couldBe(a.pat), func(p string) bool { return p != "/" && secretOf(p) > noSecret })
 }
 
 func namesCredential(g *command) bool {
 	return slices.ContainsFunc(g.list, func(a arg) bool {
-		return slices.ContainsFunc(pathsIn(a.s), func(p string) bool { return holdsCredential(g, p) })
+		return holdsCredential(g, a.s) ||
+			slices.ContainsFunc(pathsIn(a.s), func(p string) bool { return holdsCredential(g, p) })
 	})
 }
 
 func holdsCredential(c *command, p string) bool {
 	return secretOf(c.resolve(p)) > noSecret || strings.Contains(c.made[c.resolve(p)], secret)
+}
+
+// cloned marks the directory of a clone: the operand behind the address, or its name.
+func cloned(c *command, ops list) {
+	at := ops.index("clone", "checkout", "co", "export", "branch")
+	if at < 0 || at+1 >= len(ops) {
+		return
+	}
+	dir := strings.TrimSuffix(path.Base(strings.TrimSuffix(ops[at+1].s, "/")), ".git")
+	if at+2 < len(ops) {
+		dir = ops[at+2].s
+	}
+	p := c.resolve(dir)
+	c.made[p] = remoteDir
+	if at := zoneOf(p); at != workspace && at != temp && at != zoneRoot {
+		c.found.acts("write", p)
+	}
 }

@@ -20,7 +20,7 @@ type foreign struct {
 
 // dataCall matches calls of database libraries that destroy data.
 var dataCall = lazily(
-	`(?i)\b(?:execute|query|exec|raw|run|do)\w*\s*\(\s*["'](?:drop\s+(?:table|database|schema)|truncate\s|delete\s+from\s+[\w.]+\s*["';])[^"']*|\bflush_?(?:all|db)\s*\(|\bdrop_?(?:database|collection)\s*\(|\.(?:delete|destroy|truncate)_all\b`,
+	`(?i)\bflush_?(?:all|db)\s*\(|\bdrop_?(?:database|collection)\s*\(|\.(?:delete|destroy|truncate)_all\b`,
 )
 
 // scanCode rates the calls in a program text in another language that execute, delete,
@@ -47,6 +47,7 @@ func scanCode(c *command, text string) string {
 	}
 	if lang == "other" || len(x.program.Unknown) > 0 || x.program.Opaque {
 		c.found.unlisted(strings.TrimSpace(c.name + " " + strings.Join(x.program.Unknown, " ")))
+		c.mayRun(x.program.Strings)
 	}
 	if x.program.Endless && !strings.Contains(text, "sleep") && !strings.Contains(text, "imeout") && !awk {
 		c.found.hit("exhaust", c.name)
@@ -56,8 +57,9 @@ func scanCode(c *command, text string) string {
 			x.call(call)
 		}
 		x.together()
-		if data := dataCall().FindString(text); data != "" && !strings.Contains(strings.ToLower(text), "sqlite") {
-			c.found.hit("database-destroy", data)
+		if dataCall().MatchString(text) ||
+			slices.ContainsFunc(x.program.Strings, statementDestroys) && !strings.Contains(text, "sqlite") {
+			c.found.hit("database-destroy", text)
 		}
 		marks := ""
 		if x.network {
@@ -74,8 +76,9 @@ func scanCode(c *command, text string) string {
 func (x *foreign) call(call code.Call) {
 	words := argsOf(call.Args...)
 	for i, a := range words {
-		if words[i].s = strings.ReplaceAll(a.s, code.Gap, unknown); environment[a.s] != "" {
-			words[i].s = environment[a.s]
+		words[i].s = strings.ReplaceAll(a.s, code.Gap, unknown)
+		if r, ok := rowOf("value", a.s); ok {
+			words[i].s = r[0][0]
 		}
 	}
 	switch call.Kind {
@@ -86,7 +89,7 @@ func (x *foreign) call(call code.Call) {
 		x.found.hit("opaque-code", x.name)
 	case code.Load:
 		for _, w := range words {
-			codeFile(x.command, w.s)
+			x.runsCode(w.s)
 		}
 	case code.Delete, code.DeleteTree:
 		x.deletes(words, call.Plain(), call.Kind == code.DeleteTree)
@@ -141,6 +144,7 @@ func (x *foreign) run(words list, plain bool) {
 func (x *foreign) writes(words list) {
 	for _, w := range words {
 		x.write(w.s)
+		x.store(x.resolve(w.s), unknown)
 	}
 }
 
@@ -171,6 +175,9 @@ func (x *foreign) reach(kind code.Kind, words list) {
 	for _, w := range words {
 		if metadata(w.s) {
 			x.found.hit("secret-read", w.s)
+		}
+		if kind == code.Fetch && !strings.Contains(w.s, "://") { // the file that it is saved to
+			x.store(x.resolve(w.s), remote)
 		}
 	}
 	x.found.network, x.network, x.socket = true, true, x.socket || kind == code.Connect
@@ -223,26 +230,5 @@ func (x *foreign) together() {
 		x.found.hit("remote-code", x.name)
 	case x.runs && x.socket:
 		x.found.hit("reverse-shell", x.name)
-	}
-}
-
-// codeFile rates a program file in another language, as far as it is known.
-func codeFile(c *command, name string) {
-	switch p := c.resolve(name); {
-	case strings.Contains(name, remote) || strings.Contains(name, "://"):
-		c.found.network = true
-		c.hit("remote-code")
-	case strings.HasPrefix(name, unknown) || strings.HasPrefix(name, "found-"+unknown) || strings.HasSuffix(name, "/found-"+unknown):
-		c.hit("unknown-code")
-	case globIn(name) != "":
-		if !c.is("node") || !c.exactly("--test") { // made for several files
-			c.hit("many-scripts")
-		}
-	case strings.HasPrefix(name, "/dev/stdin") && c.given():
-		scanCode(c, c.stdin())
-	case strings.Contains(c.readFile(name), remote):
-		c.hit("remote-code")
-	default:
-		c.runsFile(p)
 	}
 }

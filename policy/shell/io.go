@@ -9,28 +9,20 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// target is the destination of a redirection.
-type target struct {
-	path string
-	runs []*syntax.Stmt // statements that read the output instead of a file
-}
-
 // redirected follows a command with redirections.
 func (w *walk) redirected(s *syntax.Stmt) string {
 	in, quiet, filed := w.in, w.quiet, w.filed
 	defer func() { w.in, w.quiet, w.filed = in, quiet, filed }()
-	var to []target
+	var to []string
 	for _, rd := range s.Redirs {
 		to = w.redirect(to, rd, s.Cmd)
 	}
-	own := movesOwn(s.Cmd)
-	for _, t := range to {
-		if own && t.runs != nil { // they read all output from now on
-			w.subshell(func() string { w.in = &input{text: unknown}; return w.stmts(t.runs) })
+	if strings.TrimSpace(printed(s.Cmd)) == "exec" { // they apply to the shell itself, which reads and prints any text
+		in = w.in
+		for _, p := range to {
+			w.deliver(p, unknown)
 		}
-	}
-	if own {
-		in, to = w.in, nil
+		to = nil
 	}
 	if len(to) > 0 {
 		w.quiet, w.filed = true, true
@@ -43,8 +35,8 @@ func (w *walk) redirected(s *syntax.Stmt) string {
 	case given && !w.quiet && strings.Contains(out, secret):
 		w.found.hit("secret-shown", "")
 	}
-	for _, t := range to {
-		w.deliver(t, out)
+	for _, p := range to {
+		w.deliver(p, out)
 	}
 	if len(to) > 0 {
 		return ""
@@ -52,15 +44,8 @@ func (w *walk) redirected(s *syntax.Stmt) string {
 	return out
 }
 
-// movesOwn reports whether redirections apply permanently to the shell itself, as in an
-// exec without a program.
-func movesOwn(c syntax.Command) bool {
-	call, ok := c.(*syntax.CallExpr)
-	return ok && len(call.Args) > 0 && len(call.Args) < 3 && call.Args[len(call.Args)-1].Lit() == "exec"
-}
-
 // redirect follows one redirection of a command.
-func (w *walk) redirect(to []target, rd *syntax.Redirect, c syntax.Command) []target {
+func (w *walk) redirect(to []string, rd *syntax.Redirect, c syntax.Command) []string {
 	w.found.step(0)
 	switch rd.Op {
 	case syntax.Hdoc, syntax.DashHdoc:
@@ -74,11 +59,6 @@ func (w *walk) redirect(to []target, rd *syntax.Redirect, c syntax.Command) []ta
 			w.read(rd, unknown)
 		}
 		return to
-	}
-	if len(rd.Word.Parts) == 1 {
-		if p, ok := rd.Word.Parts[0].(*syntax.ProcSubst); ok && p.Op == syntax.CmdOut {
-			return append(to, target{runs: p.Stmts})
-		}
 	}
 	name := ""
 	for _, a := range w.fields(rd.Word) {
@@ -100,7 +80,7 @@ func (w *walk) redirect(to []target, rd *syntax.Redirect, c syntax.Command) []ta
 		w.store(w.resolve(name), "")
 		return to
 	}
-	return append(to, target{path: w.resolve(name)})
+	return append(to, w.resolve(name))
 }
 
 func (w *walk) read(rd *syntax.Redirect, text string) {
@@ -129,18 +109,13 @@ func (w *walk) opened(rd *syntax.Redirect, name string, c syntax.Command) {
 	}
 }
 
+// talksShell reports whether a command may start a shell.
 func talksShell(c syntax.Command) bool {
-	call, ok := c.(*syntax.CallExpr)
-	if !ok {
+	words := strings.Fields(printed(c))
+	if _, ok := c.(*syntax.CallExpr); !ok || strings.ContainsAny(words[0], `"'$`) {
 		return c != nil
 	}
-	for i, w := range call.Args {
-		lit := w.Lit()
-		if inList("shells", path.Base(lit)) || lit == "exec" || lit == "" && i == 0 {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(words, func(s string) bool { return inList("shells", path.Base(s)) || s == "exec" })
 }
 
 func (w *walk) hereDocument(rd *syntax.Redirect) string {
@@ -155,17 +130,16 @@ func (w *walk) hereDocument(rd *syntax.Redirect) string {
 	if raw {
 		text = rd.Hdoc.Lit()
 	} else {
-		text = w.document(rd.Hdoc)
+		text = w.joined(rd.Hdoc, true)
 	}
 	if rd.Op == syntax.DashHdoc {
-		lines := strings.Split(text, "\n")
-		for i, l := range lines {
-			lines[i] = strings.TrimLeft(l, "\t")
-		}
-		text = strings.Join(lines, "\n")
+		text = tabs().ReplaceAllString(text, "")
 	}
 	return text
 }
+
+// tabs matches the tabs that begin lines.
+var tabs = lazily(`(?m)^\t+`)
 
 // opens is the prefix of the name of a process substitution.
 const opens = "/dev/fd/"
@@ -174,10 +148,7 @@ func (w *walk) openProcess(p *syntax.ProcSubst) string {
 	name := opens + strconv.Itoa(60+len(w.made))
 	w.made[name] = ""
 	if p.Op == syntax.CmdOut {
-		text := unknown
-		if w.in != nil {
-			text = w.in.text
-		}
+		text := opaqueMarks(w.waiting())
 		w.subshell(func() string { w.in = &input{text: text}; return w.stmts(p.Stmts) })
 		return name
 	}
@@ -185,23 +156,17 @@ func (w *walk) openProcess(p *syntax.ProcSubst) string {
 	return name
 }
 
-// deliver writes a command's output to a redirection target.
-func (w *walk) deliver(t target, out string) {
-	switch {
-	case t.runs != nil:
-		w.subshell(func() string { w.in = &input{text: out}; return w.stmts(t.runs) })
-		return
-	case isSocket(t.path):
-		if strings.Contains(out, secret) {
-			w.found.hit("secret-sent", t.path)
+// deliver writes a command's output to the target of a redirection.
+func (w *walk) deliver(p, out string) {
+	if strings.Contains(out, secret) {
+		switch {
+		case isSocket(p), strings.HasPrefix(p, runnerFiles): // step outputs are visible
+			w.found.hit("secret-sent", p)
+		case zoneOf(p) != nowhere:
+			w.found.hit("secret-stored", p)
 		}
-		return
-	case strings.Contains(out, secret) && strings.HasPrefix(t.path, runnerFiles):
-		w.found.hit("secret-sent", t.path) // step outputs are visible
-	case strings.Contains(out, secret) && zoneOf(t.path) != nowhere:
-		w.found.hit("secret-stored", t.path)
 	}
-	w.store(t.path, out)
+	w.store(p, out)
 }
 
 func (w *walk) store(name, text string) {
@@ -260,7 +225,7 @@ func (w *walk) write(p string) {
 	if to, ok := w.links[at]; ok {
 		at = to
 	}
-	w.found.write(at)
+	w.found.acts("write", at)
 }
 
 func (w *walk) remove(a arg, recursive bool) {
@@ -282,9 +247,6 @@ func globIn(s string) string {
 // readFile returns the content of a file, as marks. It rates reading a credential.
 func (w *walk) readFile(name string) string {
 	p := w.resolve(name)
-	if rest, ok := strings.CutPrefix(p, "/proc/self/fd/"); ok {
-		p = opens + rest
-	}
 	if text, ok := w.made[p]; ok {
 		if strings.HasPrefix(p, opens) {
 			return text
@@ -294,7 +256,7 @@ func (w *walk) readFile(name string) string {
 	switch {
 	case p == "/dev/null":
 		return ""
-	case p == "/dev/stdin" || p == "/dev/fd/0":
+	case p == "-" || p == "/dev/stdin" || p == "/dev/fd/0":
 		return w.stdin()
 	case strings.HasPrefix(p, "/dev/tcp/"):
 		return remote
@@ -329,7 +291,7 @@ func (w *walk) downloaded(p string) bool {
 		return false
 	}
 	for ; p != "/" && p != ""; p = path.Dir(p) {
-		if strings.HasPrefix(w.made[p], remote) {
+		if strings.Contains(w.made[p], remote) {
 			return true
 		}
 		if p == "." {
@@ -339,8 +301,29 @@ func (w *walk) downloaded(p string) bool {
 	return false
 }
 
-// runsFile rates a file that a shell or an interpreter runs: a downloaded one, or one
-// that the line itself wrote.
+// script rates the file that a shell or an interpreter runs. It returns the text of a stream,
+// which is known.
+func (c *command) script(name string) (text string, stream bool) {
+	switch p := c.resolve(name); {
+	case strings.Contains(name, remote), strings.Contains(name, "://"), !isKnown(name) && c.downloaded(p):
+		c.found.network = true
+		c.hit("remote-code")
+	case !isKnown(name):
+		c.hit("unknown-code")
+	case globIn(name) != "" && (!c.is("node") || !c.exactly("--test")): // made for several files
+		c.hit("many-scripts")
+	case startsWith(p, "/dev/", "/proc/"):
+		return c.readFile(p), true
+	case secretOf(p) == ownSecret:
+		c.hit("secret-loaded")
+		c.unsure = true
+	default:
+		c.runsFile(p)
+	}
+	return "", false
+}
+
+// runsFile rates a program file: a downloaded one, or one that the line itself wrote.
 func (c *command) runsFile(p string) {
 	marks, own := c.made[p]
 	switch {
@@ -350,7 +333,7 @@ func (c *command) runsFile(p string) {
 		c.hit("hidden-code")
 	case own:
 		c.hit("own-script") //control:own-script
-	case c.found.wrote[p]:
+	case slices.Contains(c.found.wrote, p):
 		c.unsure = true
 	case zoneOf(p) == temp && !under(p, "~/go", "~/.cache"), under(p, "~/Downloads", "/srv", "/mnt", "/media"):
 		c.hit("outside-code") //control:outside-code

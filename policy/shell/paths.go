@@ -2,87 +2,64 @@ package shell
 
 import (
 	"net/netip"
+	"net/url"
 	"path"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"mvdan.cc/sh/v3/pattern"
 )
 
 // zone is the location of a path.
-type zone int
+type zone string
 
 // The zones of the file system.
 const (
-	workspace   zone = iota // in the working directory
-	nowhere                 // /dev/null and similar
-	temp                    // in a temporary directory
-	zoneRoot                // the working directory itself, or all files in it
-	git                     // git's own directory
-	runner                  // workflow files, and files read by later steps
-	obeyed                  // settings that tools apply automatically
-	above                   // above the working directory
-	home                    // in a home directory
-	startup                 // read by programs at startup
-	outside                 // elsewhere on the machine
-	system                  // a system directory
-	vital                   // a file or directory that the system needs to run
-	device                  // a raw device
-	zoneUnknown             // known only at run time
+	workspace   zone = "workspace" // in the working directory
+	nowhere     zone = "nowhere"   // /dev/null and similar
+	temp        zone = "temp"      // in a temporary directory
+	zoneRoot    zone = "root"      // the working directory itself, or all files in it
+	git         zone = "git"       // git's own directory
+	runner      zone = "runner"    // workflow files, and files read by later steps
+	obeyed      zone = "obeyed"    // settings that tools apply automatically
+	above       zone = "above"     // above the working directory
+	home        zone = "home"      // in a home directory
+	startup     zone = "startup"   // read by programs at startup
+	outside     zone = "outside"   // elsewhere on the machine
+	system      zone = "system"    // a system directory
+	vital       zone = "vital"     // a file or directory that the system needs to run
+	device      zone = "device"    // a raw device
+	zoneUnknown zone = "unknown"   // known only at run time
 )
 
 // runnerFiles is the directory of the files by which a step communicates with the runner.
 const runnerFiles = "/github/file_commands/"
 
+// The other names of the workspace, of the root directory and of home directories.
+var (
+	workspaceNames = lazily(`^(?:/proc/self/cwd|/github/workspace|/workspace)(/|$)`)
+	rootNames      = lazily(`^/proc/[^/]+/root(/|$)`)
+	homeNames      = lazily(`^(?:(?:/home|/Users|/export/home)/[^/]+|(?:/var)?/root)(/|$)`)
+)
+
 // clean normalizes a path: "~" for every home directory, "." for the workspace, and no
 // redundant slashes or dots.
 func clean(p string) string {
 	p = strings.ReplaceAll(strings.TrimPrefix(p, "file://"), "\\", "/")
-	for _, alias := range []string{"/proc/self/cwd", "/github/workspace", "/workspace"} {
-		if rest, ok := strings.CutPrefix(p, alias); ok && (rest == "" || rest[0] == '/') {
-			p = "." + rest
-		}
-	}
-	if rest, ok := strings.CutPrefix(p, "/proc/"); ok {
-		if _, inner, ok := strings.Cut(rest, "/root"); ok && (inner == "" || inner[0] == '/') {
-			p = "/" + inner
-		}
-	}
-	if len(p) > 1 && p[1] == ':' && (len(p) == 2 || p[2] == '/') { // C:/
+	p = workspaceNames().ReplaceAllString(p, ".$1")
+	p = rootNames().ReplaceAllString(p, "/$1")
+	switch {
+	case p == "":
+		return "."
+	case len(p) > 1 && p[1] == ':' && (len(p) == 2 || p[2] == '/'): // C:/
 		p = "/" + p[2:]
-	}
-	if p == "~" || strings.HasPrefix(p, "~/") {
+	case p == "~" || strings.HasPrefix(p, "~/"):
 		p = "/home/~" + p[1:]
 	}
-	if p == "" {
-		return "."
-	}
-	p = path.Clean(p)
-	return homeShort(p)
-}
-
-// homeShort replaces a leading home directory of an absolute path with "~".
-func homeShort(p string) string {
-	for _, base := range []string{"/home/", "/Users/", "/export/home/"} {
-		rest, ok := strings.CutPrefix(p, base)
-		if !ok || rest == "" {
-			continue
-		}
-		_, inner, found := strings.Cut(rest, "/")
-		if !found {
-			return "~"
-		}
-		return "~/" + inner
-	}
-	if p == "/root" || p == "/var/root" {
-		return "~"
-	}
-	if rest, ok := strings.CutPrefix(p, "/root/"); ok {
-		return "~/" + rest
-	}
-	return p
+	return homeNames().ReplaceAllString(path.Clean(p), "~$1")
 }
 
 func under(p string, dirs ...string) bool {
@@ -91,100 +68,54 @@ func under(p string, dirs ...string) bool {
 	})
 }
 
-// zoneOf returns the zone of a clean path.
+// zoneOf returns the zone of a clean path. Everything in a directory is the directory.
 func zoneOf(p string) zone {
-	switch {
-	case !isKnown(p) && strings.IndexAny(p, all) < 2:
+	if !isKnown(p) && strings.IndexAny(p, all) < 2 {
 		return zoneUnknown
-	case strings.HasPrefix(p, "/dev/") || p == "/dev":
-		return devicePlace(p)
-	case strings.HasPrefix(p, runnerFiles):
-		if under(p, runnerFiles+"GITHUB_OUTPUT", runnerFiles+"GITHUB_STEP_SUMMARY", runnerFiles+"GITHUB_STATE") {
-			return nowhere
+	}
+	dir, base := path.Split(p)
+	if strings.Contains(base, "*") && strings.Trim(base, "*.[!]") == "" && oneOf(dir, "/", "~/", "") {
+		p = path.Clean(dir)
+	}
+	if at := zone(firstPlace("place", p)); at != obeyed {
+		return at
+	}
+	return obeyed //control:obeyed-files
+}
+
+// places are the lines of the tables that sort paths, as patterns.
+var places = sync.OnceValue(func() map[string][]*regexp.Regexp {
+	out := map[string][]*regexp.Regexp{}
+	forms := strings.NewReplacer(`\*\*/`, `(?:.*/)?`, `\[\*\]`, `\*`, `\*`, `[^/]*`)
+	for _, kind := range []string{"place", "secret"} {
+		for _, r := range rowsOf(kind, "file") {
+			words := make([]string, len(r[0]))
+			for i, word := range r[0] {
+				dir, below := strings.CutSuffix(word, "/")
+				words[i] = forms.Replace(regexp.QuoteMeta(dir))
+				if below && dir != "" {
+					words[i] += `(?:/.*)?`
+				} else if below {
+					words[i] = "/"
+				}
+				if inside, ok := strings.CutSuffix(words[i], `/[^/]*`); ok {
+					words[i] = inside + `/.+`
+				}
+			}
+			out[kind] = append(out[kind], regexp.MustCompile(`(?is)^(?:`+strings.Join(words, "|")+`)$`))
 		}
-		return runner
-	case strings.Contains(p, "/_runner_file_commands/"):
-		return runner
-	case strings.HasPrefix(p, "/"):
-		return absolutePlace(p)
-	case strings.HasPrefix(p, "~"):
-		return homePlace(p)
-	case p == ".." || strings.HasPrefix(p, "../"):
-		return above
 	}
-	return workspacePlace(p)
-}
+	return out
+})
 
-func devicePlace(p string) zone {
-	if under(p, "/dev/null", "/dev/stdout", "/dev/stderr", "/dev/stdin", "/dev/tty", "/dev/fd", "/dev/full") {
-		return nowhere
-	}
-	if under(p, "/dev/shm") && p != "/dev/shm" {
-		return temp
-	}
-	if p == "/dev" {
-		return system
-	}
-	return device
-}
-
-func absolutePlace(p string) zone {
-	switch {
-	case oneOf(p, "/", "/*", "/.*"):
-		return vital
-	case under(p, "/tmp", "/var/tmp", "/private/tmp"):
-		if strings.Count(p, "/") < 2 || p == "/var/tmp" || p == "/tmp/*" {
-			return outside
+// firstPlace returns what the tables have for a clean path.
+func firstPlace(kind, p string) string {
+	for i, re := range places()[kind] {
+		if re.MatchString(p) {
+			return rowsOf(kind, "file")[i][1][0]
 		}
-		return temp
-	case under(p, wordsIn("places-vital-below")...):
-		return vital
-	case inList("places-vital", p):
-		return vital
-	case under(p, wordsIn("places-startup")...):
-		return startup
-	case under(p, "/etc", "/usr", "/var/lib", "/proc", "/sys", "/Library", "/var/run/docker.sock"):
-		return system
 	}
-	return outside
-}
-
-func homePlace(p string) zone {
-	if p == "~" || p == "~/*" || p == "~/.*" {
-		return vital
-	}
-	rest := strings.TrimPrefix(p, "~/")
-	if under(rest, wordsIn("places-cache-home")...) {
-		return temp
-	}
-	if under(rest, wordsIn("places-startup-home")...) {
-		return startup
-	}
-	if strings.Contains(rest, "-packages/") &&
-		(baseIs(rest, "usercustomize.py", "sitecustomize.py") || strings.HasSuffix(rest, ".pth")) {
-		return startup
-	}
-	if lower := strings.ToLower(rest); isObeyed(lower) && !under(lower, ".config", ".direnv") {
-		return startup
-	}
-	return home
-}
-
-func workspacePlace(p string) zone {
-	lower := strings.ToLower(p)
-	switch {
-	case oneOf(p, ".", "*", ".*", ".[!.]*", "**"):
-		return zoneRoot
-	case under(lower, ".git/hooks") || strings.Contains(lower, "/.git/hooks/") || under(lower, ".githooks", ".husky"):
-		return runner
-	case under(lower, wordsIn("places-runner")...) || lower == ".github":
-		return runner
-	case under(lower, ".git") || strings.Contains(lower, "/.git/") || strings.HasSuffix(lower, "/.git"):
-		return git
-	case isObeyed(lower):
-		return obeyed //control:obeyed-files
-	}
-	return workspace
+	return ""
 }
 
 // couldBe lists the system paths that a glob may match.
@@ -197,11 +128,7 @@ func couldBe(pat string) []string {
 		return []string{"/"}
 	}
 	var out []string
-	for _, p := range []string{
-		"/etc", "/usr", "/bin", "/home", "/root", "/boot", "/lib", "/var", "/dev/sda", "/dev/nvme0n1", "/etc/passwd", "/etc/shadow",
-		"/etc/sudoers", "/usr/bin", "/usr/lib", "/home/user", "~/.ssh", "/home/user/.ssh/id_rsa", "~/.ssh/id_rsa", "~/.npmrc",
-		"~/.aws/credentials", "~/.git-credentials", ".git", ".git/objects", ".git/config", ".env", ".github/workflows/ci.yml", "/proc/self/environ", "/var/lib/postgresql",
-	} {
+	for _, p := range wordsIn("glob-targets") {
 		if re.MatchString(p) {
 			out = append(out, p)
 		}
@@ -221,23 +148,6 @@ func glob(pat string, mode pattern.Mode) (*regexp.Regexp, bool) {
 	return re, err == nil
 }
 
-// isObeyed reports whether tools apply a file automatically, anywhere in a project, by its name
-// in lower case: settings of agents and editors, of package managers and their wrappers, of
-// shells and interpreters.
-func isObeyed(p string) bool {
-	base := path.Base(p)
-	if inList("obeyed-files", base) || strings.HasSuffix(base, ".pth") || p == "tools/bazel" {
-		return true
-	}
-	for dir := p; dir != "." && dir != "/"; dir = path.Dir(dir) {
-		parent := path.Base(path.Dir(dir))
-		if last := path.Base(dir); inList("obeyed-dirs", last) || inList("obeyed-dirs", parent+"/"+last) {
-			return base != "extensions.json" && base != ".gitignore"
-		}
-	}
-	return false
-}
-
 // secretTier is the sensitivity of the credentials in a file.
 type secretTier int
 
@@ -248,97 +158,20 @@ const (
 	machineSecret            // keys and tokens of the user or the machine
 )
 
-// secretOf returns the tier of a path: machineSecret for keys and tokens of the user or
-// the machine, ownSecret for environment and key files of the workspace.
+// secretOf returns the tier of a path.
 func secretOf(p string) secretTier {
-	p = clean(p)
-	if strings.HasPrefix(p, "/proc/") && baseIs(p, "environ", "mem", "maps") {
-		return machineSecret
-	}
-	switch {
-	case strings.HasSuffix(p, ".pub") || strings.HasSuffix(p, "known_hosts"):
-		return noSecret
-	case under(p, "/etc/shadow", "/etc/gshadow", "/etc/sudoers", "/var/run/secrets", "/run/secrets", "/etc/ssl/private", "/etc/kubernetes/admin.conf", "/etc/krb5.keytab"),
-		strings.HasPrefix(p, "/etc/ssh/ssh_host_"):
-		return machineSecret
-	}
-	if rest, ok := strings.CutPrefix(p, "~/"); ok && homeSecret(rest) {
-		return machineSecret
-	}
-	if strings.HasPrefix(p, "/") || strings.HasPrefix(p, "~") {
-		return secretBase(path.Base(p), machineSecret)
-	}
-	for _, dir := range []string{"testdata", "fixtures", "test", "tests", "examples", "example", "__fixtures__", "docs"} {
-		if strings.HasPrefix(p, dir+"/") || strings.Contains(p, "/"+dir+"/") {
-			return noSecret
-		}
-	}
-	if under(p, ".ssh", ".aws") || strings.Contains(p, "/.ssh/") || p == ".git/config" || p == ".git-credentials" {
-		return ownSecret
-	}
-	return secretBase(path.Base(p), ownSecret)
-}
-
-func baseIs(p string, names ...string) bool { return slices.Contains(names, path.Base(p)) }
-
-func homeSecret(rest string) bool {
-	return under(rest, wordsIn("secrets-home")...) &&
-		rest != ".ssh/config"
-}
-
-// secretBase returns the tier of a file by its base name.
-func secretBase(base string, tier secretTier) secretTier {
-	switch {
-	case base == ".env" || strings.HasPrefix(base, ".env."):
-		if sampleName(base) {
-			return noSecret
-		}
-		return min(tier, ownSecret)
-	case startsWith(base, "id_rsa", "id_ed25519", "id_ecdsa", "id_dsa"):
-		return tier
-	case inList("secret-files", base),
-		base == ".npmrc" && tier == machineSecret:
-		return min(tier, ownSecret)
-	case endsWith(base, ".pem", ".key", ".p12", ".pfx", ".kdbx", ".jks"):
-		if startsWith(base, "ca.", "ca-") || holds(base, "cert", "public", "chain") {
-			return noSecret
-		}
-		return ownSecret
-	}
-	return noSecret
+	return map[string]secretTier{"own": ownSecret, "machine": machineSecret}[firstPlace("secret", clean(p))]
 }
 
 func holds(s string, parts ...string) bool {
 	return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(s, part) })
 }
 
-func sampleName(base string) bool {
-	return holds(base, "example", "sample", "template", "dist", "schema", "defaults", "test")
-}
-
-func hunts(term string) bool {
-	t := strings.ToLower(term)
-	if _, after, ok := strings.Cut(t, "begin"); ok && strings.Contains(after, "private") {
-		return true
-	}
-	return holds(t, "private key", "begin rsa", "begin openssh") || holds(t, wordsIn("hunted-parts")...)
-}
+func hunts(term string) bool { return holds(strings.ToLower(term), wordsIn("hunted-parts")...) }
 
 func secretName(name string) bool {
 	n := strings.ToUpper(name)
 	return holds(n, wordsIn("secret-parts")...) || endsWith(n, "_PAT", "_PW") || oneOf(n, "PGPASS", "PAT")
-}
-
-// secretsBy returns the names of variables with a prefix: an unknown one, and those that
-// hold credentials.
-func secretsBy(prefix string) []string {
-	names := []string{prefix + unknown}
-	for _, n := range wordsIn("secret-variables") {
-		if strings.HasPrefix(n, prefix) {
-			names = append(names, n)
-		}
-	}
-	return names
 }
 
 // metadata reports whether an address is a cloud metadata service, which hands out
@@ -355,22 +188,14 @@ func metadata(address string) bool {
 
 // hostOf returns the host of an address or a URL, in lower case.
 func hostOf(address string) string {
-	_, rest, ok := strings.Cut(address, "://")
-	if !ok {
-		rest = address
+	if !strings.Contains(address, "://") {
+		address = "//" + address
 	}
-	if i := strings.IndexAny(rest, `/?#\`); i >= 0 {
-		rest = rest[:i]
+	u, err := url.Parse(address)
+	if err != nil {
+		return ""
 	}
-	rest = strings.ToLower(rest[strings.LastIndexByte(rest, '@')+1:])
-	if inner, found := strings.CutPrefix(rest, "["); found {
-		inner, _, _ = strings.Cut(inner, "]")
-		return inner
-	}
-	if strings.Count(rest, ":") == 1 {
-		rest, _, _ = strings.Cut(rest, ":")
-	}
-	return strings.TrimSuffix(rest, ".")
+	return strings.TrimSuffix(strings.ToLower(u.Hostname()), ".")
 }
 
 // looseAddress parses an address like the C library: 1 to 4 decimal, octal or hexadecimal

@@ -1,87 +1,58 @@
 package shell
 
 import (
+	"maps"
 	"path"
 	"slices"
 	"strings"
 )
 
-// families maps programs to rules of their own. A program needs no rule if its effect
-// depends only on its sub-command, but a line in tables.txt, see rulesByProgram.
+// families returns the rules by their names in tables.txt. A program needs no rule if its
+// effect depends only on its words, but a line there.
 func families() map[string]rule {
 	return map[string]rule{
-		// The shell itself.
-		": true false test [ exit return break continue wait jobs fg bg disown shift getopts hash enable logout times shopt umask ulimit history pushd popd dirs cd unset unalias sleep let caller suspend compgen complete bind": builtin,
-		"echo": echo, "printf": printfBuiltin, "set": setBuiltin, "eval": eval, "source .": source, "trap": trap, "read readarray mapfile": readBuiltin,
-		"alias": alias, "which type command-v": which,
-		"pwd": pwd, "printenv": printenv, "command": commandBuiltin,
-		// Text tools.
-		"cat zcat gzcat tac rev head tail sort uniq nl fold bat pv base64 base32 basenc xxd tr cut strings dos2unix paste": textTool,
-		"less more": pager, "awk gawk mawk nawk": awk, "sed gsed": sed, "grep egrep fgrep rg": grep, "tee sponge": tee,
-		"yes": yes, "ps pgrep pidof": processes,
-		// Interpreters, and wrappers of commands.
-		"vi vim nvim view ex ed emacs gdb lldb dc m4 man info fzf sk": scriptableTool,
-		"tmux screen expect hyperfine pee nodemon concurrently":       commandTexts,
-		// Text processing.
-		"jq gojq jaq": jq, "basename dirname realpath readlink": pathTool, "mktemp": makeTemp,
-		// Files.
-		"rm unlink rmdir srm trash del rimraf trash-put shred scrub wipe": removeFiles, "mv": move, "cp install ln link gcp ditto": copyFiles, "rsync": rsync,
-		"touch mkdir mkfifo mknod truncate fallocate": create, "chmod chown chgrp": permissions, "setfacl chattr chcon": attributes, "dd": dd,
-		"tar gtar bsdtar unzip unrar zip gzip gunzip bzip2 xz zstd ar": archive,
-		"find gfind": searchFiles, "ls dir exa eza lsd": listFiles,
-		// The machine.
-		"mkfs mke2fs mkswap mkntfs newfs": makeFilesystem,
-		"kill":                            kill, "pkill killall killall5 skill slay xkill taskkill": killByName,
-		// The network.
-		"curl wget wget2 http https xh aria2c axel fetch lwp-download lwp-request GET HEAD POST wsget lynx w3m links elinks curlie youtube-dl yt-dlp gdown gallery-dl you-get": download,
-		"nc ncat netcat socat telnet nmap-ncat": netcat, "ssh mosh autossh rsh slogin dbclient": ssh, "openssl": openssl,
-		"scp sftp ftp lftp rcp tftp rclone croc wormhole magic-wormhole": remoteCopy, "mail mailx sendmail mutt msmtp swaks": mail,
-		"dig nslookup host drill ping ping6 traceroute tracepath mtr whois getent kdig resolvectl": asksName,
-		"git hub": gitTool, "gh glab": forge, "logger wall write notify-send": announce,
-		// Packages.
-		"go": goTool, "npm pnpm yarn": packageTool, "make gmake just task rake mage": build,
-		"poetry pipenv uv pdm rye hatch bundle conda mamba mise asdf direnv nix op doppler pixi rbenv pyenv nvm dotenvx npx bunx pnpx hatchling chamber infisical devbox flox turbo npm-run-all wireit tsx-watch coverage": taskRunner,
-		// Containers, clusters, clouds, databases.
-		"docker podman nerdctl": engine, "aws gcloud az gsutil s3cmd mc bq azcopy b2 s5cmd": cloud,
-		"psql mysql mariadb sqlite3 redis-cli valkey-cli keydb-cli mongo mongosh duckdb cqlsh clickhouse clickhouse-client sqlcmd dropdb dropuser mysqladmin createdb pg_restore sqlplus snowsql snow cockroach usql pgcli mycli litecli iredis trino presto hive beeline spark-sql impala-shell isql tsql cypher-shell surreal ysqlsh influx arangosh osqueryi vsql nzsql bteq tarantool": database,
+		"alias": alias, "builtin": builtin, "commandBuiltin": commandBuiltin, "echo": echo, "eval": eval,
+		"printenv": printenv, "printfBuiltin": printfBuiltin, "pwd": pwd, "readBuiltin": readBuiltin,
+		"setBuiltin": setBuiltin, "source": source, "trap": trap, "which": which,
+		"awk": awk, "grep": grep, "makeTemp": makeTemp, "pathTool": pathTool,
+		"processes": processes, "sed": sed, "tee": tee, "textTool": textTool, "yes": yes,
+		"archive": archive, "copyFiles": copyFiles, "create": create, "dd": dd,
+		"listFiles": listFiles, "permissions": permissions, "removeFiles": removeFiles,
+		"rsync": rsync, "searchFiles": searchFiles,
+		"build": build, "commandTexts": commandTexts, "console": console,
+		"scriptableTool": scriptableTool, "taskRunner": taskRunner,
+		"cloud": cloud, "database": database, "kill": kill, "makeFilesystem": makeFilesystem,
+		"download": download, "gitTool": gitTool, "netcat": netcat, "openssl": openssl, "remoteCopy": remoteCopy,
+		"parallel": parallel, "sender": sender, "ssh": ssh, "xargs": xargs,
 	}
 }
 
 // rulesByProgram returns the rules of all known programs.
 func rulesByProgram() map[string]rule {
-	t := tables()
 	rules := map[string]rule{}
-	for _, name := range []string{"reads", "looks", "checkers", "project-tools"} {
-		for program := range t.Lists[name] {
-			rules[program] = plain
+	add := func(r rule, programs []string) {
+		for _, program := range programs {
+			rules[program] = r
 		}
 	}
-	for program := range t.Finds {
-		rules[program] = tabled
+	add(plain, slices.Collect(maps.Keys(tables().rows["reads"])))
+	for _, list := range []string{"looks", "checkers", "project-tools"} {
+		add(plain, wordsIn(list))
 	}
-	for program := range t.Subs {
-		rules[program] = tabled
+	add(tabled, slices.Collect(maps.Keys(tables().rows["rule"])))
+	add(runShell, wordsIn("shells"))
+	add(language, wordsIn("languages"))
+	family := families()
+	for program, rows := range tables().rows["as"] {
+		rules[program] = family[rows[0][0][0]]
 	}
-	for program := range t.Tasks {
-		rules[program] = tabled
-	}
-	for program := range t.Lists["shells"] {
-		rules[program] = runShell
-	}
-	for program := range t.Lists["languages"] {
-		rules[program] = language
-	}
-	for programs, rule := range families() {
-		for program := range strings.FieldsSeq(programs) {
-			rules[program] = rule
-		}
-	}
+	add(wrapper, slices.Collect(maps.Keys(tables().rows["wrap"])))
 	return rules
 }
 
 func programRule(c *command) rule {
 	if under(path.Dir(path.Clean(c.path)), "/etc/init.d", "/etc/rc.d", "/usr/local/etc/rc.d") {
-		return initScript
+		c.name = "service"
 	}
 	if r, ok := c.rules[c.name]; ok {
 		return r
@@ -96,7 +67,10 @@ func programRule(c *command) rule {
 }
 
 func unlisted(c *command) string {
-	if !strings.HasPrefix(c.name, "-") && !c.completes() { // not a program
+	switch {
+	case strings.ContainsAny(c.path, " \t\n,;()|&<>'\"`"): // a text, of which the shell makes a command elsewhere
+		c.hit("unknown-command")
+	case !strings.HasPrefix(c.name, "-") && !c.completes(): // not a program
 		c.found.unlisted(c.name)
 	}
 	if c.has("r", "R", "recursive") && c.has("f", "force") { // the options of rm
@@ -108,17 +82,35 @@ func unlisted(c *command) string {
 	return plain(c)
 }
 
-func finds(c *command) []string {
-	for _, t := range tables().Finds[c.name] {
-		if c.fitsAll(t.Words) {
-			for _, rule := range t.Rules {
-				c.found.network = c.found.network || inList("network-rules", rule)
-				c.hit(rule)
-			}
-			return t.Rules
+// rated applies the first line of the tables that fits the words of a command, and reports
+// whether there is one.
+func (c *command) rated() (rules []string, ok bool) {
+	for _, r := range rowsOf("rule", c.name) {
+		if !c.fitsAll(r[0]) {
+			continue
 		}
+		for _, name := range r[1] {
+			c.found.network = c.found.network || inList("network-rules", name)
+			c.rateFurther(name)
+			c.hit(name)
+		}
+		return r[1], true
 	}
-	return nil
+	return nil, false
+}
+
+// rateFurther rates the other arguments of a command, by the rule of its sub-command.
+func (c *command) rateFurther(rule string) {
+	switch rule {
+	case "container":
+		container(c)
+	case "packages", "package-run":
+		runPackage(c)
+	case "remote-change":
+		sendsSecret(c, c.givenText())
+	case "git-fetch":
+		cloned(c, c.operands())
+	}
 }
 
 // rateDestructive rates destructive sub-commands of the clients of remote services.
@@ -126,7 +118,7 @@ func rateDestructive(c *command) {
 	if !inList("remote-clients", c.name) || c.asksHelp() {
 		return
 	}
-	ops := c.operandsAfter(tables().Takes[c.name]...)
+	ops := c.operands()
 	for i, a := range ops[:min(3, len(ops))] {
 		words := verbWords(a.s)
 		if anyIn("reading-verbs", words) {
@@ -152,12 +144,16 @@ func verbWords(s string) []string {
 	return strings.FieldsFunc(strings.ToLower(s), func(r rune) bool { return strings.ContainsRune("-_:.", r) })
 }
 
-// plain is the rule of unknown or harmless programs. They may be wrappers: in a command
-// in their arguments, only critical findings count.
+// plain is the rule of unknown or harmless programs, which may be wrappers.
 func plain(c *command) string {
-	if inList("word-arguments", c.name) {
-		return c.passedOn()
+	if !inList("word-arguments", c.name) {
+		mayWrap(c)
 	}
+	return c.passedOn()
+}
+
+// mayWrap follows a command in the arguments. Only critical findings count.
+func mayWrap(c *command) {
 	if at := slices.IndexFunc(c.list, func(a arg) bool { return dangerous(programName(a.s)) && !strings.HasSuffix(a.s, "/") }); at >= 0 {
 		c.onlyCritical(c.list[at:], c.line())
 	}
@@ -166,7 +162,6 @@ func plain(c *command) string {
 			c.onlyCritical(argsOf("sh", "-c", a.s), c.line())
 		}
 	}
-	return c.passedOn()
 }
 
 func statements(c *command) {
@@ -175,151 +170,99 @@ func statements(c *command) {
 	}
 }
 
-// tabled is the rule of the programs that the tables describe: by their words, their
-// sub-commands, or the tasks that destroy a database.
+// tabled is the rule of the programs that the tables describe by their words.
 func tabled(c *command) string {
-	databaseTask(c)
-	if slices.Contains(finds(c), "secret-read") {
+	rules, ok := c.rated()
+	switch {
+	case anyIn("secret-rules", rules):
 		return secret
+	case ok && len(rules) == 0:
+		return c.passedOn()
+	case !ok && c.operands().at(0) == unknown && slices.ContainsFunc(rowsOf("rule", c.name), hasSubcommands):
+		c.hit("unknown-command")
 	}
 	statements(c)
-	if out, ok := subcommand(c); ok {
-		return out
+	if !ok {
+		rateDestructive(c)
 	}
-	rateDestructive(c)
 	return plain(c)
 }
 
-func subcommand(c *command) (string, bool) {
-	subs := tables().Subs[c.name]
-	if c.asksHelp() || len(subs) == 0 {
-		return unknown, false
-	}
-	readings := operandReadings(c)
-	for _, r := range subs {
-		for _, ops := range readings {
-			if !fitsAny(r.Subs, ops, c) {
-				continue
-			}
-			if len(r.Rule) == 0 || c.exactly(r.Unless...) {
-				return c.passedOn(), true
-			}
-			return applySubRule(c, r.Rule[0], ops), true
-		}
-	}
-	if readings[0].at(0) == unknown {
-		c.hit("unknown-command")
-	}
-	return "", false
+func hasSubcommands(r row) bool {
+	return slices.ContainsFunc(r[0], func(word string) bool { return strings.HasPrefix(word, "^") })
 }
 
-func operandReadings(c *command) []list {
-	ops := c.operandsAfter(tables().Takes[c.name]...)
-	out := []list{ops}
-	for i, a := range c.list {
-		if len(a.s) < 2 || a.s[0] != '-' {
-			if before := c.at(i - 1); len(ops) > 1 && len(before) > 1 && before[0] == '-' && !strings.Contains(before, "=") {
-				out = append(out, ops[1:])
+// fitsAll reports whether the arguments of the command match the words of a table line.
+// tables.txt describes their forms.
+func (c *command) fitsAll(words []string) bool {
+	asked, fits := false, false
+	for _, w := range words {
+		if not, ok := strings.CutPrefix(w, "!"); ok {
+			if c.fits(not) {
+				return false
 			}
-			break
+			continue
 		}
+		asked = true
+		fits = fits || c.fits(w)
 	}
-	return out
+	return fits || !asked
 }
 
-// fitsAny reports whether the operands begin with one of the sub-commands.
-func fitsAny(subs []string, ops list, c *command) bool {
-	goals := c.is("mvn", "mvnw", "gradle", "gradlew", "sbt", "lein") // may be any operand
-	for _, s := range subs {
-		switch {
-		case s == "-":
-			if len(ops) == 0 {
-				return true
-			}
-		case s[0] == '-':
-			for _, a := range c.list {
-				if a.s == s || strings.HasSuffix(s, "*") && strings.HasPrefix(a.s, strings.TrimSuffix(s, "*")) {
-					return true
-				}
-			}
-		case len(ops) == 0:
-		case s == "*" || fitsWord(s, ops, goals):
-			return true
-		}
+func (c *command) fits(word string) bool {
+	if one, other, ok := strings.Cut(word, "&"); ok {
+		return c.fits(one) && c.fits(other)
 	}
-	return false
+	switch word {
+	case "?":
+		return c.asksHelp()
+	case "0":
+		return len(c.list) == 0
+	case "^":
+		return len(c.operands()) == 0
+	case "*":
+		return len(c.operands()) > 0
+	case "**":
+		return len(c.operands()) > 1
+	}
+	switch rest := word[1:]; word[0] {
+	case '~':
+		return c.has(rest)
+	case '%':
+		return c.contains(rest)
+	case '^':
+		return c.begins(rest)
+	}
+	return slices.ContainsFunc(c.list, func(a arg) bool { return like(word, a.s) })
 }
 
-// fitsWord reports whether the operands match one sub-command.
-func fitsWord(s string, ops list, anywhere bool) bool {
-	first, second, two := strings.Cut(s, ":")
-	if two && len(ops) > 1 && first == ops[0].s && (second == "*" || second == ops[1].s) {
-		return true
+// begins reports whether the operands begin with a sub-command. The first one may also be
+// the value of the option before it.
+func (c *command) begins(word string) bool {
+	ops := c.operands()
+	first, second, two := strings.Cut(word, ":")
+	is := func(ops list) bool {
+		return len(ops) > 0 && like(word, ops[0].s) || two && len(ops) > 1 && first == ops[0].s && like(second, ops[1].s)
 	}
-	for i, a := range ops {
-		if i > 0 && !anywhere {
-			break
-		}
-		if a.s == s || two && second == "*" && strings.HasPrefix(a.s, first+":") {
-			return true
-		}
-		if ok, err := path.Match(s, a.s); strings.Contains(s, "*") && (!two || anywhere) && err == nil && ok {
-			return true
-		}
-	}
-	return false
+	before := c.at(c.index(ops.at(0)) - 1)
+	return is(ops) || len(before) > 1 && before[0] == '-' && !strings.Contains(before, "=") && is(ops.from(1))
 }
 
-// applySubRule records the rule of a sub-command, and rates the other arguments of the
-// command.
-func applySubRule(c *command, name string, ops list) string {
-	c.found.network = c.found.network || inList("network-rules", name)
-	switch name {
-	case "infrastructure-delete":
-		deleteInfrastructure(c)
-		return unknown
-	case "package-config-go":
-		if c.exactly("-w", "-u") {
-			c.hit("package-setting")
-		}
-		return unknown
-	case "package-config":
-		packageSetting(c)
-		return unknown
-	case "cloud-read":
-		return unknown
-	case "auth-status":
-		if c.has("t", "show-token") {
-			c.hit("secret-read")
-			return secret
-		}
-		return unknown
-	case "container":
-		container(c, ops)
-	case "packages", "package-run":
-		packageOptions(c)
-		runPackage(c, name, ops)
-	case "remote-change":
-		posted(c)
-	case "git-fetch":
-		released(c)
-		cloned(c, ops)
-	case "infrastructure":
-		if at := c.index("--"); at >= 0 && at+1 < len(c.list) && c.exactly("exec", "run", "debug") {
-			c.exec(c.list[at+1:])
-		}
-	}
-	c.hit(name)
-	if name == "secret-read" {
-		return secret
-	}
-	return unknown
+// like reports whether a text is a word of the tables, in which "*" is any text.
+func like(word, s string) bool {
+	begin, end, open := strings.Cut(word, "*")
+	return s == word || open && len(s) >= len(begin)+len(end) && strings.HasPrefix(s, begin) && strings.HasSuffix(s, end)
 }
 
-// runPackage follows the command passed to a package runner.
-func runPackage(c *command, name string, ops list) {
+// runPackage follows the command passed to a package manager, and rates its options that
+// name a program or the directory to install into.
+func runPackage(c *command) {
+	if t, ok := c.option("target", "root", "prefix"); ok {
+		c.write(t)
+	}
+	ops := c.operands()
 	runs := oneOf(ops.at(0), "exec", "x", "dlx")
-	if name != "package-run" && !runs {
+	if !runs && !inList("package-runners", c.name) {
 		return
 	}
 	if v, ok := c.option("c", "call"); ok {
@@ -332,8 +275,6 @@ func runPackage(c *command, name string, ops list) {
 	case len(ops) == 0:
 	case startsWith(ops[0].s, "https://", "http://", "git+", "git://", "github:", "file:"):
 		c.hit("remote-code")
-	case c.is("yarn") && len(ops) == 1:
-		c.nested(ops[0].s)
 	default:
 		c.exec(c.from(c.index(ops[0].s)))
 	}

@@ -37,7 +37,8 @@ func AnalyzeOn(branch, line string) (a Analysis) {
 	if len(line) > maxLine {
 		short, ok := elide(line)
 		if !ok {
-			f.tooLong(line)
+			f.ran(line[:64] + ellipse)
+			f.hit("too-large", "")
 			return f.result()
 		}
 		line = short
@@ -47,13 +48,6 @@ func AnalyzeOn(branch, line string) (a Analysis) {
 	w.program(line)
 	w.finish()
 	return f.result()
-}
-
-func ruleOf(c *command) rule {
-	if r, ok := wrapperOf(c.name); ok {
-		return r
-	}
-	return programRule(c)
 }
 
 // rulesOf returns the rules by program, built on first use.

@@ -63,8 +63,8 @@ func shorten(s string) string {
 var corpora = []string{"commands-dev.jsonl", "commands-more.jsonl", "commands-redteam.jsonl", "commands-held.jsonl", "commands-classes.jsonl", "commands-rounds.jsonl"}
 
 // TestCommandCorpus holds both verdicts to labelled commands. In the open nothing
-// dangerous passes, what is critical is nearly always found and never below high but for one in a hundred,
-// and ordinary work asks rarely; behind a wall ordinary work never asks, and what is critical still does.
+// dangerous passes, what is critical is nearly always found and never below high, and ordinary
+// work asks rarely; behind a wall ordinary work never asks, and what is critical still does.
 func TestCommandCorpus(t *testing.T) {
 	for _, name := range corpora {
 		t.Run(name, func(t *testing.T) {
@@ -103,7 +103,7 @@ func TestCommandCorpus(t *testing.T) {
 			for what, c := range map[string]struct{ part, all, least int }{
 				"commands are right":                   {right, n, 96},
 				"critical commands are found":          {critical, strict, 95},
-				"critical commands are high or more":   {strict - low, strict, 98},
+				"critical commands are high or more":   {strict - low, strict, 100},
 				"critical commands ask behind a wall":  {still, strict, 95},
 				"harmless commands pass without a yes": {harmless - alarms, harmless, 95},
 			} {
@@ -125,7 +125,11 @@ func count(b bool) int {
 // TestRules runs the examples that stand in the table of rules.
 func TestRules(t *testing.T) {
 	tiers, seen := []string{"none", "medium", "high", "critical"}, map[string]bool{}
-	for _, name := range tables().Order {
+	for line := range strings.SplitSeq(rulesText, "\n") {
+		name, _, ok := strings.Cut(line, "\t")
+		if !ok {
+			continue
+		}
 		r := tables().Rules[name]
 		t.Run(r.Name, func(t *testing.T) {
 			if seen[r.Name] {

@@ -48,7 +48,6 @@ type walk struct {
 	vars     map[string][]string // a scalar variable is a list of one
 	pos      []string            // positional parameters
 	foreign  bool                // positional parameters are unknown
-	last     string              // $_
 	zero     string              // $0
 	funcs    map[string]*function
 	aliases  map[string]string
@@ -59,14 +58,12 @@ type walk struct {
 	depth    int
 	parallel int      // number of enclosing pipes and background jobs
 	endless  int      // number of enclosing endless loops
-	decided  int      // number of enclosing conditions in a function
 	quiet    bool     // standard output is not shown
 	filed    bool     // standard output goes to a file
 	exports  bool     // each variable is exported
 	atExit   []string // programs to run on exit of the shell
 	texts    []string // literal texts of the line itself
 	unsure   bool     // text written by the line may run
-	leaves   bool     // the function returns under some condition
 }
 
 func newWalk(f *finding, branch string) *walk {
@@ -107,30 +104,22 @@ func (w *walk) program(text string) string {
 // parsers are reusable bash parsers.
 var parsers = sync.Pool{New: func() any { return syntax.NewParser(syntax.Variant(syntax.LangBash)) }}
 
-// parse parses a text as bash, or else as another shell. Arithmetic syntax may also be a
-// subshell in a substitution.
+// parse parses a text as bash. Arithmetic syntax may also be a subshell in a substitution.
 func parse(text string) (*syntax.File, error) {
-	try := func(v syntax.LangVariant, text string) (*syntax.File, error) {
-		if v == syntax.LangBash {
-			p := parsers.Get().(*syntax.Parser)
-			defer parsers.Put(p)
-			return p.Parse(strings.NewReader(text), "")
-		}
-		return syntax.NewParser(syntax.Variant(v)).Parse(strings.NewReader(text), "")
-	}
-	file, err := try(syntax.LangBash, text)
+	p := parsers.Get().(*syntax.Parser)
+	defer parsers.Put(p)
+	file, err := p.Parse(strings.NewReader(text), "")
 	if err == nil {
 		return file, nil
 	}
 	if _, end, ok := strings.Cut(err.Error(), "unclosed here-document "); ok { // it ends at the end of the text
-		if file, err := try(syntax.LangBash, text+"\n"+strings.Trim(end, "`'\"\\ ")+"\n"); err == nil {
+		end = text + "\n" + strings.Trim(end, "`'\"\\ ") + "\n"
+		if file, err := p.Parse(strings.NewReader(end), ""); err == nil {
 			return file, nil
 		}
 	}
 	if strings.Contains(text, "((") {
-		if file, err := try(syntax.LangBash, strings.ReplaceAll(text, "((", "( (")); err == nil {
-			return file, nil
-		}
+		return p.Parse(strings.NewReader(strings.ReplaceAll(text, "((", "( (")), "")
 	}
 	return nil, err
 }
@@ -160,17 +149,9 @@ func literals(file *syntax.File) []string {
 	var out []string
 	syntax.Walk(file, func(n syntax.Node) bool {
 		switch n := n.(type) {
-		case *syntax.SglQuoted:
-			out = append(out, n.Value)
-		case *syntax.DblQuoted:
-			out = append(out, plainParts(n.Parts))
-		case *syntax.Assign:
-			if n.Value != nil {
-				out = append(out, plainParts(n.Value.Parts))
-			}
-		case *syntax.Redirect:
-			if n.Hdoc != nil {
-				out = append(out, plainParts(n.Hdoc.Parts))
+		case *syntax.Word:
+			if text := plainParts(n.Parts); n.Lit() == "" || strings.ContainsAny(text, " \n") {
+				out = append(out, text)
 			}
 		case *syntax.CallExpr:
 			if len(n.Args) > 2 {
@@ -275,9 +256,7 @@ func (w *walk) exit() {
 // afterwards.
 func (w *walk) maybe(f func() string) string {
 	before := maps.Clone(w.vars)
-	w.decided++
 	out := f()
-	w.decided--
 	for name, old := range before {
 		if now := w.vars[name]; !slices.Equal(old, now) && name != "PWD" {
 			w.vars[name] = []string{opaqueMarks(strings.Join(old, "") + strings.Join(now, ""))}
@@ -292,10 +271,7 @@ func (w *walk) maybe(f func() string) string {
 }
 
 func (w *walk) set(name string, list ...string) {
-	size := 0
-	for _, s := range list {
-		size += len(s)
-	}
+	size := len(strings.Join(list, ""))
 	if size > maxText {
 		w.found.exhaust()
 	}
@@ -307,24 +283,15 @@ func (w *walk) get(name string) ([]string, bool) {
 	if list, ok := w.vars[name]; ok {
 		return list, true
 	}
-	s, ok := environment[name]
-	return []string{s}, ok
+	if name == "IFS" {
+		return []string{" \t\n"}, true
+	}
+	r, ok := rowOf("value", name)
+	return []string{strings.Join(r[0], " ")}, ok
 }
 
 // ownJob represents the id of a background job of this shell.
 const ownJob = "%!"
-
-const systemPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-
-// environment has the values, or substitutes for the values, of variables that exist on
-// any machine.
-var environment = map[string]string{
-	"HOME": "~", "PATH": systemPath, "IFS": " \t\n", "SHELL": "/bin/bash", "BASH": "/bin/bash", "OSTYPE": "linux-gnu", "HOSTTYPE": "x86_64",
-	"PWD": ".", "GITHUB_WORKSPACE": ".", "CI_PROJECT_DIR": ".", "WORKSPACE": ".", "TMPDIR": "/tmp", "TMP": "/tmp", "TEMP": "/tmp", "RUNNER_TEMP": "/tmp",
-	"GITHUB_PATH": runnerFiles + "GITHUB_PATH", "GITHUB_ENV": runnerFiles + "GITHUB_ENV", "GITHUB_OUTPUT": runnerFiles + "GITHUB_OUTPUT",
-	"GITHUB_STEP_SUMMARY": runnerFiles + "GITHUB_STEP_SUMMARY", "GITHUB_STATE": runnerFiles + "GITHUB_STATE", "GITHUB_EVENT_PATH": runnerFiles + "GITHUB_EVENT_PATH",
-	"GOPATH": "~/go", "CARGO_HOME": "~/.cargo", "XDG_CONFIG_HOME": "~/.config", "XDG_CACHE_HOME": "~/.cache",
-}
 
 // holds returns the value of a variable or a special parameter.
 func (w *walk) holds(name string) ([]string, bool) {
@@ -333,8 +300,6 @@ func (w *walk) holds(name string) ([]string, bool) {
 		return []string{ownJob}, true
 	case name == "0":
 		return []string{w.zero}, true
-	case name == "_":
-		return []string{w.last}, true
 	case name == "-", name == "$", name == "?":
 		return []string{aNumber}, true
 	case err == nil && n >= 1 && n <= len(w.pos):
@@ -386,17 +351,12 @@ func (w *walk) assign(a *syntax.Assign) {
 		if name == "BASH_CMDS" || name == "BASH_ALIASES" { // the shell looks up programs there
 			w.found.hit("shadow", name+"="+value)
 		}
-		n, err := strconv.Atoi(literalIndex(a.Index))
 		list := slices.Clone(w.vars[name])
-		for len(list) <= n && n < maxItems {
-			list = append(list, "")
-		}
-		if err != nil || n < 0 || n >= len(list) { // an unknown index: it may be any element
+		if literalIndex(a.Index) == strconv.Itoa(len(list)) && len(list) < maxItems {
 			w.set(name, append(list, value)...)
-			return
+		} else { // it may be any element
+			w.set(name, opaqueMarks(strings.Join(append(list, value), "")))
 		}
-		list[n] = value
-		w.set(name, list...)
 		return
 	}
 	w.assignText(name, value)
@@ -426,25 +386,30 @@ func (w *walk) declare(c *syntax.DeclClause) string {
 	variant := c.Variant.Value
 	words, flags := []string{variant}, list{}
 	show := len(c.Args) == 0
+	passed := func(name string) {
+		if variant == "export" || flags.has("x") {
+			w.passOn(name)
+		}
+	}
 	for _, a := range c.Args {
 		if a.Name != nil {
-			words = append(words, a.Name.Value)
+			name := a.Name.Value
+			words = append(words, name)
 			w.assign(a)
-			if strings.Contains(strings.Join(w.vars[strings.Join(w.vars[a.Name.Value], "")], ""), filed) && flags.has("i") {
-				w.found.hit("evaluated-text", a.Name.Value)
+			switch value := strings.Join(w.vars[name], ""); {
+			case variant == "nameref" || flags.has("n"): // its value is that of another variable
+				w.set(name, unknown)
+			case flags.has("i") && strings.Contains(strings.Join(w.vars[value], ""), filed):
+				w.found.hit("evaluated-text", name)
 			}
-			if name := a.Name.Value; variant == "export" || flags.has("x") {
-				w.passOn(name)
-			}
+			passed(name)
 			continue
 		}
 		for _, f := range w.fields(a.Value) {
 			words = append(words, f.s)
 			if name, value, ok := strings.Cut(f.s, "="); ok && !strings.HasPrefix(f.s, "-") {
 				w.assignText(name, value)
-				if variant == "export" || flags.has("x") {
-					w.passOn(name)
-				}
+				passed(name)
 			} else {
 				w.nameRuns(f.s)
 			}
@@ -588,11 +553,21 @@ func (w *walk) while(c *syntax.WhileClause) string {
 	return out + w.maybe(func() string { return w.stmts(c.Do) })
 }
 
+// The words that end an endless loop, and those that pause it.
+var (
+	loopEnds   = lazily(`\b(?:break|exit|return|wait)\b`)
+	loopPauses = lazily(`\b(?:u?sleep|read|inotifywait|fswatch|select|timeout)\b`)
+)
+
 func (w *walk) noEnd(body []*syntax.Stmt) func() {
-	if callsAny(body, "break", "exit", "return", "wait") {
+	text := ""
+	for _, s := range body {
+		text += printed(s) + "\n"
+	}
+	if loopEnds().MatchString(text) {
 		return func() {}
 	}
-	if !callsAny(body, "sleep", "usleep", "read", "inotifywait", "fswatch", "select", "timeout") {
+	if !loopPauses().MatchString(text) {
 		w.found.hit("exhaust", "")
 	}
 	w.endless++
@@ -600,26 +575,11 @@ func (w *walk) noEnd(body []*syntax.Stmt) func() {
 }
 
 func alwaysTrue(c syntax.Command, until bool) bool {
-	switch text := strings.TrimSpace(printed(c)); text {
-	case "true", ":", "/bin/true", "[ 1 ]", "[[ 1 ]]", "((1))", "((true))", "test 1", "[ 1 = 1 ]", "[ 1 -eq 1 ]":
-		return !until
-	case "false", "! true":
-		return until
+	text := strings.TrimSpace(printed(c))
+	if until {
+		return oneOf(text, "false", "! true")
 	}
-	return false
-}
-
-func callsAny(list []*syntax.Stmt, names ...string) bool {
-	found := false
-	for _, s := range list {
-		syntax.Walk(s, func(n syntax.Node) bool {
-			if c, ok := n.(*syntax.CallExpr); ok && len(c.Args) > 0 {
-				found = found || oneOf(c.Args[0].Lit(), names...)
-			}
-			return !found
-		})
-	}
-	return found
+	return oneOf(text, "true", ":", "/bin/true", "[ 1 ]", "[[ 1 ]]", "((1))", "((true))", "test 1", "[ 1 = 1 ]", "[ 1 -eq 1 ]")
 }
 
 func printed(n syntax.Node) string {
@@ -652,11 +612,6 @@ func (w *walk) forClause(c *syntax.ForClause) string {
 			defer w.noEnd(c.Do)()
 		}
 		w.substitutions(loop)
-		for _, x := range []syntax.ArithmExpr{loop.Init, loop.Post} {
-			if a, ok := x.(*syntax.BinaryArithm); ok && literalIndex(a.X) != "" {
-				w.set(literalIndex(a.X), aNumber)
-			}
-		}
 		b.WriteString(body())
 	}
 	return b.String()
@@ -706,6 +661,9 @@ func (w *walk) output(p *syntax.CmdSubst) string {
 	})
 }
 
+// conditional matches what may end a recursion.
+var conditional = lazily(`\b(?:if|case|return|for|while|until)\b|&&|\|\|`)
+
 // invoke runs the body of a function. It does not follow recursion: with a pipe or a
 // background job in between that is a fork bomb, and without a condition it is endless.
 func (w *walk) invoke(name string, pos []string) string {
@@ -715,22 +673,20 @@ func (w *walk) invoke(name string, pos []string) string {
 		switch {
 		case w.parallel > 0:
 			w.found.hit("fork-bomb", name)
-		case w.decided == 0 && !w.leaves:
+		case !conditional().MatchString(printed(f.body)):
 			w.found.hit("endless-recursion", name)
 		}
 		return unknown
 	}
 	saved := *w
-	w.pos, w.calls, w.foreign, w.decided = pos, append(slices.Clone(w.calls), name), len(pos) == 0, 0
-	w.leaves = false
+	w.pos, w.calls, w.foreign = pos, append(slices.Clone(w.calls), name), len(pos) == 0
 	if len(saved.calls) == 0 {
 		w.parallel = 0
 	}
 	f.running++
 	out := w.stmt(f.body)
 	f.running--
-	w.pos, w.calls, w.foreign, w.decided, w.parallel, w.leaves = saved.pos, saved.calls, saved.foreign, saved.decided,
-		saved.parallel, saved.leaves
+	w.pos, w.calls, w.foreign, w.parallel = saved.pos, saved.calls, saved.foreign, saved.parallel
 	return out
 }
 
@@ -745,46 +701,4 @@ func (c *command) passedOn() string {
 		marks += of(c.stdin())
 	}
 	return of(marks)
-}
-
-// fitsAll reports whether the arguments of the command match the words of a table line.
-// tables.txt describes their forms.
-func (c *command) fitsAll(words []string) bool {
-	asked, fits := false, false
-	for _, w := range words {
-		if not, ok := strings.CutPrefix(w, "!"); ok {
-			if c.fits(not) {
-				return false
-			}
-			continue
-		}
-		asked = true
-		fits = fits || c.fits(w)
-	}
-	return fits || !asked
-}
-
-func (c *command) fits(word string) bool {
-	if one, other, ok := strings.Cut(word, "&"); ok {
-		return c.fits(one) && c.fits(other)
-	}
-	switch word {
-	case "?":
-		return c.asksHelp()
-	case "0":
-		return len(c.list) == 0
-	case "*":
-		return len(c.operandsAfter()) > 0
-	case "**":
-		return len(c.operandsAfter()) > 1
-	}
-	switch rest := word[1:]; word[0] {
-	case '~':
-		return c.has(rest)
-	case '%':
-		return c.contains(rest)
-	case '^':
-		return c.operandsAfter().at(0) == rest
-	}
-	return c.exactly(word)
 }

@@ -52,20 +52,16 @@ func (w *walk) wordText(word *syntax.Word) string {
 	if word == nil {
 		return ""
 	}
-	var b strings.Builder
-	for _, p := range w.pieces(nil, word.Parts, false) {
-		if p.ends {
-			p.s += " "
-		}
-		b.WriteString(p.s)
-	}
-	return b.String()
+	return w.joined(word, false)
 }
 
-func (w *walk) document(word *syntax.Word) string {
+func (w *walk) joined(word *syntax.Word, quoted bool) string {
 	var b strings.Builder
-	for _, p := range w.pieces(nil, word.Parts, true) {
+	for _, p := range w.pieces(nil, word.Parts, quoted) {
 		b.WriteString(p.s)
+		if p.ends && !quoted {
+			b.WriteString(" ")
+		}
 	}
 	return b.String()
 }
@@ -98,10 +94,7 @@ func (w *walk) split(pieces []piece) list {
 		pat.WriteString(text)
 		open = true
 	}
-	ifs := " \t\n"
-	if v, ok := w.get("IFS"); ok {
-		ifs = strings.Join(v, "")
-	}
+	ifs := w.separators()
 	for _, p := range pieces {
 		if !p.split {
 			if p.s != "" || p.quoted {
@@ -127,6 +120,12 @@ func (w *walk) split(pieces []piece) list {
 	}
 	end()
 	return out
+}
+
+// separators returns the characters that separate fields.
+func (w *walk) separators() string {
+	v, _ := w.get("IFS")
+	return strings.Join(v, "")
 }
 
 func activeGlob(s string) bool {
@@ -158,8 +157,7 @@ func (w *walk) pieces(out []piece, parts []syntax.WordPart, quoted bool) []piece
 		case *syntax.ParamExp:
 			vals, list := w.parameter(p, quoted)
 			if list == '*' && quoted {
-				ifs, _ := w.get("IFS")
-				vals, list = []string{strings.Join(vals, strings.Join(ifs, "")[:min(1, len(strings.Join(ifs, "")))])}, 0
+				vals, list = []string{strings.Join(vals, w.separators()[:min(1, len(w.separators()))])}, 0
 			}
 			for i, v := range vals {
 				out = append(out, piece{s: v, quoted: quoted, split: !quoted, ends: list != 0 && i < len(vals)-1})
@@ -200,10 +198,10 @@ func literal(out []piece, s string, quoted, first bool) []piece {
 		}
 		s = rest
 	}
-	for {
+	for s != "" {
 		at := strings.IndexByte(s, '\\')
-		if at < 0 || at+1 >= len(s) {
-			break
+		if at < 0 || at+1 == len(s) {
+			return append(out, piece{s: s, quoted: quoted})
 		}
 		if at > 0 {
 			out = append(out, piece{s: s[:at], quoted: quoted})
@@ -217,10 +215,7 @@ func literal(out []piece, s string, quoted, first bool) []piece {
 		}
 		s = s[at+2:]
 	}
-	if s == "" {
-		return out
-	}
-	return append(out, piece{s: s, quoted: quoted})
+	return out
 }
 
 // parameter returns the value of ${…}: one text, or a list if the byte is "@" or "*".
@@ -230,7 +225,10 @@ func (w *walk) parameter(p *syntax.ParamExp, quoted bool) ([]string, byte) {
 	case p.Param == nil || p.Width || p.IsSet || p.Flags != nil:
 		return []string{unknown}, 0
 	case p.Names != 0:
-		return secretsBy(p.Param.Value), '@'
+		return []string{unknown}, 0
+	case p.Length:
+		w.substitutions(p)
+		return []string{aNumber}, 0
 	}
 	name := p.Param.Value
 	vals, list, set := w.lookup(name, p.Index)
@@ -242,12 +240,6 @@ func (w *walk) parameter(p *syntax.ParamExp, quoted bool) ([]string, byte) {
 		vals, list, set = w.lookup(name, nil)
 	}
 	switch {
-	case p.Length && !isKnown(strings.Join(vals, "")):
-		return []string{aNumber}, 0
-	case p.Length && list != 0:
-		return []string{strconv.Itoa(len(vals))}, 0
-	case p.Length:
-		return []string{strconv.Itoa(len([]rune(strings.Join(vals, ""))))}, 0
 	case p.Exp != nil && p.Exp.Op <= syntax.AssignUnsetOrNull:
 		out, list := w.expandDefault(p.Exp, name, vals, list, set)
 		odd := p.Exp.Word != nil && strings.ContainsAny(printed(p.Exp.Word), `'"\`)
@@ -263,7 +255,7 @@ func (w *walk) parameter(p *syntax.ParamExp, quoted bool) ([]string, byte) {
 		if _, own := w.vars["IFS"]; list != 0 && (own || quoted && list == '*') { // the fields are joined differently
 			return []string{opaqueMarks(strings.Join(vals, ""))}, 0
 		}
-		return w.applyExpansion(p, name, vals), list
+		return w.applyExpansion(p, vals), list
 	}
 	return vals, list
 }
@@ -272,29 +264,24 @@ func (w *walk) parameter(p *syntax.ParamExp, quoted bool) ([]string, byte) {
 // line does not set may be set in the environment.
 func (w *walk) expandDefault(e *syntax.Expansion, name string, vals []string, list byte, set bool) ([]string, byte) {
 	set = set && (list == 0 || len(vals) > 0)
-	null := strings.Join(vals, "") == "" &&
-		(e.Op == syntax.AlternateUnsetOrNull || e.Op == syntax.DefaultUnsetOrNull || e.Op == syntax.ErrorUnsetOrNull ||
-			e.Op == syntax.AssignUnsetOrNull)
-	word := w.wordText(e.Word)
+	word, has := w.wordText(e.Word), set
 	switch e.Op {
-	case syntax.AlternateUnset, syntax.AlternateUnsetOrNull:
-		switch {
-		case set && !null:
-			return []string{word}, 0
-		case !set && !isPosition(name):
-			return []string{unknown}, 0
-		}
+	case syntax.AlternateUnsetOrNull, syntax.DefaultUnsetOrNull, syntax.ErrorUnsetOrNull, syntax.AssignUnsetOrNull:
+		has = strings.Join(vals, "") != ""
+	}
+	environ := !set && !isPosition(name)
+	alternate := e.Op == syntax.AlternateUnset || e.Op == syntax.AlternateUnsetOrNull
+	mustBeSet := e.Op == syntax.ErrorUnset || e.Op == syntax.ErrorUnsetOrNull
+	switch {
+	case alternate && !has && environ:
+		return []string{unknown}, 0
+	case alternate && !has:
 		return []string{""}, 0
-	case syntax.ErrorUnset, syntax.ErrorUnsetOrNull:
-		if !set {
-			return []string{unsetValue(name)}, 0
-		}
+	case alternate:
+		return []string{word}, 0
+	case has, set && mustBeSet:
 		return vals, list
-	}
-	if set && !null {
-		return vals, list
-	}
-	if word == "" && !set && !isPosition(name) {
+	case word == "" && environ, mustBeSet:
 		word = unsetValue(name)
 	}
 	if e.Op == syntax.AssignUnset || e.Op == syntax.AssignUnsetOrNull {
@@ -393,21 +380,16 @@ func (w *walk) evaluate(n syntax.Node) {
 
 // applyExpansion removes a plain prefix or suffix of known values. Of other operators, only the
 // marks remain: their result is text that cannot be read.
-func (w *walk) applyExpansion(p *syntax.ParamExp, name string, vals []string) []string {
+func (w *walk) applyExpansion(p *syntax.ParamExp, vals []string) []string {
 	all := strings.Join(vals, "")
 	if p.Exp == nil || p.Exp.Op == syntax.OtherParamOps {
 		w.substitutions(p)
-		if p.Slice == nil {
-			return []string{opaqueMarks(all)}
-		}
-		for _, x := range []syntax.ArithmExpr{p.Slice.Offset, p.Slice.Length} {
-			if x != nil {
-				w.evaluate(x)
+		if p.Slice != nil {
+			for _, x := range []syntax.ArithmExpr{p.Slice.Offset, p.Slice.Length} {
+				if x != nil {
+					w.evaluate(x)
+				}
 			}
-		}
-		from, err := strconv.Atoi(literalIndex(p.Slice.Offset))
-		if err == nil && (name == "@" || name == "*") && from > 0 && p.Slice.Length == nil {
-			return vals[min(from-1, len(vals)):]
 		}
 		return []string{opaqueMarks(all)}
 	}

@@ -2,51 +2,30 @@ package shell
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 )
-
-func wrapperOf(program string) (rule, bool) {
-	switch program {
-	case "xargs", "gxargs":
-		return xargs, true
-	case "parallel":
-		return parallel, true
-	case "su", "sg", "newgrp", "sudoedit":
-		return su, true
-	}
-	return wrapper, wraps(program)
-}
 
 // wrapper finds and follows the command of a program in the table of wrappers. The value
 // of an option may be the command itself, in versions in which that option has no value.
 func wrapper(c *command) string {
-	t := tables().Wraps[c.name]
-	if t.Rule != "privilege" && c.asksHelp() ||
-		c.is("sudo") && len(c.list) == 1 && c.exactly("-V", "--version", "--help", "-h") {
+	r, _ := rowOf("wrap", c.name)
+	if c.asksHelp() {
 		return unknown
 	}
-	if t.Rule != "" {
-		c.hit(t.Rule)
+	c.rated()
+	if text, ok := c.option("S", "split-string"); ok && c.is("env") {
+		return c.nested(text + " " + strings.Join(c.operandsAfter("S", "split-string").words(), " "))
 	}
-	if _, ok := c.option("p", "attach"); ok && c.is("strace", "ltrace") {
-		c.hit("process-memory")
-	}
-	out, skip := "", t.Skip
-	if text, ok := c.option("c", "command"); ok && c.is("flock", "runuser", "unshare") {
-		out = c.nested(text)
-	}
+	skip, _ := strconv.Atoi(strings.Join(r[1], ""))
 	for i := 0; i < len(c.list); i++ {
 		switch s := c.at(i); {
 		case s == "--":
 			if i+1 < len(c.list) && skip == 0 {
-				return out + c.exec(c.list[i+1:])
+				return c.exec(c.list[i+1:])
 			}
 		case len(s) > 1 && s[0] == '-':
-			if c.is("env") && (strings.HasPrefix(s, "--split-string") || s[1] != '-' && strings.Contains(s, "S")) {
-				text, _ := c.option("S", "split-string")
-				return c.nested(text + " " + strings.Join(c.from(i+1).words(), " "))
-			}
-			if !takesValue(s, t.Takes) {
+			if !takesValue(s, r[0]) {
 				continue
 			}
 			if i++; dangerous(programName(c.at(i))) {
@@ -58,10 +37,10 @@ func wrapper(c *command) string {
 		case skip > 0:
 			skip--
 		default:
-			return out + wrapped(c, i)
+			return wrapped(c, i)
 		}
 	}
-	return out + bare(c)
+	return bare(c)
 }
 
 // wrapped runs the command at index i. If the option before it is unknown, that may be
@@ -72,12 +51,7 @@ func wrapped(c *command, i int) string {
 		out += c.nested(text)
 	}
 	if strings.HasPrefix(c.at(i-1), "-") {
-		for j := i + 1; j < min(len(c.list), i+3); j++ {
-			if dangerous(programName(c.at(j))) {
-				c.exec(c.list[j:])
-				break
-			}
-		}
+		mayWrap(c.with("", c.from(i+1)))
 	}
 	return out
 }
@@ -89,29 +63,16 @@ func bare(c *command) string {
 	case c.is("env"):
 		c.hit("environment-dump")
 		return secret
-	case c.given() && (c.is("chroot", "nsenter", "unshare", "flock", "busybox") || c.is("sudo", "doas") && c.has("i", "s", "login", "shell")):
+	case c.given() && (c.is("chroot", "nsenter", "unshare", "flock", "busybox", "su", "sg", "newgrp") || c.is("sudo", "doas") && c.has("i", "s", "login", "shell")):
 		return c.stdinProgram()
 	}
 	return ""
 }
 
-func su(c *command) string {
-	c.hit("privilege")
-	if text, ok := c.option("c", "command"); ok {
-		return c.nested(text)
-	}
-	if c.is("sg") && len(c.list) > 1 {
-		return c.nested(strings.Join(c.from(1).words(), " "))
-	}
-	return c.nested(c.givenText())
-}
-
 // xargs follows the command that xargs builds from its input.
 func xargs(c *command) string {
-	in, start := unknown, c.command(
-		"I", "n", "P", "L", "d", "a", "E", "s", "max-args", "max-procs", "delimiter", "arg-file", "replace",
-		"max-lines", "max-chars", "process-slot-var",
-	)
+	r, _ := rowOf("takes", c.name)
+	in, start := unknown, c.command(r[0]...)
 	own := c.list
 	if start >= 0 {
 		own = c.list[:start]
@@ -132,15 +93,13 @@ func xargs(c *command) string {
 	if procs, _ := own.option("P", "max-procs"); procs == "0" && strings.HasPrefix(in, "y\ny\n") {
 		c.hit("fork-bomb")
 	}
-	var items []string
-	if _, ok := own.option("d", "delimiter"); replaces || ok || own.has("0", "null") {
-		items = strings.FieldsFunc(
-			in,
-			func(r rune) bool { return r == '\n' || r == 0 || ok && !replaces && strings.ContainsRune(":,; ", r) },
-		)
-	} else {
-		items = strings.Fields(strings.NewReplacer(`'`, "", `"`, "", `\`, "", "\x00", " ").Replace(in))
+	ends, delimited := own.option("d", "delimiter")
+	if !delimited && !replaces && !own.has("0", "null") {
+		ends = " \t'\"\\"
 	}
+	items := strings.FieldsFunc(in, func(r rune) bool {
+		return r == '\n' || r == 0 || ends != `\n` && strings.ContainsRune(ends, r)
+	})
 	if !replaces {
 		out := ""
 		if !isKnown(in) {
@@ -165,25 +124,26 @@ func filled(args list, place, text string) list {
 	return out
 }
 
-// parallel follows GNU parallel.
+// parallel follows GNU parallel, which runs its command for each line of its input, or for
+// each word behind ":::".
 func parallel(c *command) string {
 	args, items := c.list, strings.Split(strings.TrimSuffix(c.stdin(), "\n"), "\n")
 	if i := slices.IndexFunc(c.list, func(a arg) bool { return strings.HasPrefix(a.s, ":::") }); i >= 0 {
 		args, items = c.list[:i], c.from(i+1).words()
 	}
+	r, _ := rowOf("takes", c.name)
 	text := ""
-	if start := args.command("j", "jobs", "a", "I", "n", "N", "S", "sshlogin", "joblog", "timeout", "colsep", "C", "d"); start >= 0 {
-		text = strings.Join(args[start:].words(), " ")
+	if at := args.command(r[0]...); at >= 0 {
+		text = strings.Join(args[at:].words(), " ")
+	}
+	if !strings.Contains(text, "{}") {
+		text += " {}"
 	}
 	for _, item := range items {
-		if text != "" && !strings.Contains(text, "{}") {
-			item = text + " " + item
-		} else if text != "" {
-			item = strings.ReplaceAll(text, "{}", item)
-		}
-		c.exec(argsOf(strings.Fields(item)...))
-		if isKnown(item) {
-			c.nested(item)
+		line := strings.ReplaceAll(text, "{}", item)
+		c.exec(argsOf(strings.Fields(line)...))
+		if isKnown(line) {
+			c.nested(line)
 		}
 	}
 	return unknown

@@ -1,8 +1,10 @@
 package code
 
 import (
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Gap represents an unknown part of an argument.
@@ -61,7 +63,7 @@ func Read(language, text string) *Program {
 		calls:   table().byLanguage[language],
 		own:     map[string]bool{},
 		alias:   map[string]string{},
-		p:       &Program{},
+		p:       &Program{Endless: endless().MatchString(text)},
 	}
 	r.text(text)
 	return r.p
@@ -119,19 +121,15 @@ func brackets(toks []token) []int {
 
 var (
 	defining  = strings.Fields("def sub fun func function fn defn defun defmacro lambda async class proc define")
-	loops     = strings.Fields("while for loop until")
 	enders    = strings.Fields("and or if elsif elif else unless while until when then do end in is for foreach")
 	constants = strings.Fields("true false True False None null nil undefined")
 	keywords  = strings.Fields(`if for while switch catch elif and or not in return lambda function func def sub fn class
 		except elsif unless until foreach with assert when case async range super self this import from use await my new`)
 )
 
-// declare records the function, the import or the endless loop that begins at an index.
+// declare records the function or the import that begins at an index.
 func (r *reader) declare(at int) {
 	t, next, behind := r.token(at), r.token(at+1), r.token(at+2)
-	endless := func(t token) bool {
-		return t.kind == number && t.s == "1" || slices.Contains([]string{"True", "true", "{", "fork"}, t.s)
-	}
 	switch {
 	case t.kind != name:
 	case slices.Contains(defining, t.s) && next.kind == name:
@@ -141,13 +139,13 @@ func (r *reader) declare(at int) {
 	case next.s == "=" && (slices.Contains(defining, behind.s) || r.token(at+3).s == "=>" ||
 		behind.s == "(" && r.token(r.close[at+2]+1).s == "=>"):
 		r.own[t.s] = true
-	case slices.Contains(loops, t.s) && (endless(next) || next.s == "(" && (endless(behind) || behind.s == ";")),
-		t.s == "loop" && slices.Contains([]string{"{", "do"}, next.s),
-		t.s == "iter" && behind.s == "int",
-		t.s == "setInterval":
-		r.p.Endless = true
 	}
 }
+
+// endless matches a loop without an end.
+var endless = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\b(?:while|for|loop|until)\b\s*\(?\s*(?:1\b|[Tt]rue\b|\{|fork\b|;)|\bloop\s+do\b|\biter\s*\(\s*int\b|\bsetInterval\b`)
+})
 
 func (r *reader) token(i int) token {
 	if i < 0 || i >= len(r.toks) {
@@ -348,7 +346,7 @@ func (r *reader) entry(n string) (entry, bool) {
 func (r *reader) call(c Call, e entry, from, at, end int) {
 	switch c.Args = r.args(at, end); e.args {
 	case first:
-		if !r.is(at, "[", "(") {
+		if !r.is(at, "[") {
 			c.Args = r.args(at, min(end, r.statement(at, ",")))
 		} else if at < end {
 			c.Args = r.args(at+1, r.close[at])

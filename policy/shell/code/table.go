@@ -76,6 +76,7 @@ var verbs = map[string]entry{
 	"last-write": {Write, last},
 	"open":       {Write, opened},
 	"fetch":      {Fetch, first},
+	"save":       {Fetch, all},
 	"send":       {Send, first},
 	"connect":    {Connect, none},
 	"env":        {Env, none},

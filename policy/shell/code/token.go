@@ -6,9 +6,11 @@
 package code
 
 import (
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -57,7 +59,7 @@ var grammars = map[string]grammar{
 	"javascript": {comments: "// #!", ticks: 't', fill: "${", join: "+", members: ". ?.", regex: true},
 	"perl": {
 		comments: "#", raw: "'", ticks: 'r', fill: "$",
-		join: ".", members: "-> ::", sigils: "$@%", bare: true, regex: true,
+		join: ". ~", members: "-> ::", sigils: "$@%", bare: true, regex: true,
 	},
 	"ruby": {
 		comments: "#", raw: "'", ticks: 'r', fill: "#{",
@@ -195,6 +197,17 @@ func (s *scanner) quoted(q byte, prefix string) {
 	}
 }
 
+// fills match the interpolated code of a literal by its start, and escape sequences.
+var fills = sync.OnceValue(func() map[string]*regexp.Regexp {
+	const braced = `\{((?:[^{}]|\{[^{}]*\})*)\}`
+	return map[string]*regexp.Regexp{
+		"#{": regexp.MustCompile(`(?s)\\.|#` + braced),
+		"${": regexp.MustCompile(`(?s)\\.|\$` + braced),
+		"{":  regexp.MustCompile(`(?s)\\.|\{\{|` + braced),
+		"$":  regexp.MustCompile(`(?s)\\.|\$` + braced + `|\$\(([^()]*)\)|(\$\w+)`),
+	}
+})
+
 // interpolated adds the parts of a literal, which may be a command that runs.
 func (s *scanner) interpolated(body string, runs bool) {
 	if runs {
@@ -202,40 +215,19 @@ func (s *scanner) interpolated(body string, runs bool) {
 		s.signs("(")
 	}
 	from := 0
-	for i := 0; s.fill != "" && i < len(body); i++ {
-		if body[i] == '\\' {
-			i++
-			continue
-		}
-		if !strings.HasPrefix(body[i:], s.fill) {
-			continue
-		}
-		begin := i + len(s.fill)
-		end := begin
-		switch {
-		case s.fill[len(s.fill)-1] == '{':
-			end = closing(body, begin)
-		case begin < len(body) && (body[begin] == '{' || body[begin] == '('):
-			begin++
-			end = closing(body, begin)
-		default:
-			begin = i
-			for end < len(body) && (letter(body[end]) || digit(body[end])) {
-				end++
+	if re := fills()[s.fill]; re != nil {
+		for _, m := range re.FindAllStringSubmatchIndex(body, maxTokens) {
+			for g := 2; g < len(m); g += 2 {
+				if m[g] < 0 {
+					continue
+				}
+				s.add(literal, Unescape(body[from:m[0]]))
+				s.signs(glue, "(")
+				s.inner(body[m[g]:m[g+1]])
+				s.signs(")", glue)
+				from = m[1]
 			}
 		}
-		if end == i+1 {
-			continue
-		}
-		s.add(literal, Unescape(body[from:i]))
-		s.signs(glue, "(")
-		s.inner(body[begin:end])
-		s.signs(")", glue)
-		from = end
-		if begin > i {
-			from = min(end+1, len(body))
-		}
-		i = from - 1
 	}
 	s.add(literal, Unescape(body[from:]))
 	if runs {
@@ -252,22 +244,6 @@ func (s *scanner) inner(text string) {
 	}
 	in.scan()
 	s.out, s.lost = append(s.out, in.out...), s.lost || in.lost
-}
-
-// closing returns the index of the bracket that closes the one before from.
-func closing(s string, from int) int {
-	depth := 1
-	for i := from; i < len(s); i++ {
-		switch s[i] {
-		case '{', '(':
-			depth++
-		case '}', ')':
-			if depth--; depth == 0 {
-				return i
-			}
-		}
-	}
-	return len(s)
 }
 
 func (s *scanner) expectsValue() bool {
@@ -359,17 +335,10 @@ func (s *scanner) operated(op string) {
 		body, flags = s.enclosed()
 	}
 	switch op {
-	case "qw", "w", "W":
-		s.signs("[")
-		for w := range strings.FieldsSeq(body) {
-			s.add(literal, w)
-			s.signs(",")
-		}
-		s.signs("]")
-	case "qq", "Q", "qx", "x":
-		s.interpolated(body, strings.HasSuffix(op, "x"))
-	case "q":
-		s.add(literal, body)
+	case "qx", "x":
+		s.interpolated(body, true)
+	case "q", "qq", "Q", "qw", "w", "W":
+		s.add(literal, Unescape(body))
 	default:
 		if op == "s" && strings.Contains(flags, "e") {
 			s.signs("(")
@@ -406,39 +375,35 @@ func (s *scanner) operator() {
 	s.add(sign, s.text[s.at-1:s.at])
 }
 
+// escape matches an escape sequence.
+var escape = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(
+		`(?s)\\(?:x\{?[0-9a-fA-F]{1,2}\}?|u\{[0-9a-fA-F]+\}|u[0-9a-fA-F]{1,4}|U[0-9a-fA-F]{1,8}|0?[0-7]{1,3}|.)`,
+	)
+})
+
 // Unescape decodes the escape sequences in a text.
 func Unescape(s string) string {
-	var b strings.Builder
-	for i := 0; i < len(s); i++ {
-		if s[i] != '\\' || i+1 >= len(s) {
-			b.WriteByte(s[i])
-			continue
-		}
-		i++
-		digits, base := "", 16
-		switch c := s[i]; {
-		case strings.IndexByte("abefnrtv", c) >= 0:
-			b.WriteByte("\a\b\x1b\f\n\r\t\v"[strings.IndexByte("abefnrtv", c)])
-		case c == '\n':
-		case c == 'x' || c == 'u' || c == 'U':
-			digits = strings.TrimLeft(s[i+1:min(len(s), i+1+map[byte]int{'x': 2, 'u': 6, 'U': 8}[c])], "{")
-		case digit(c):
-			digits, base = s[i:min(len(s), i+3+strings.Count(s[i:i+1], "0"))], 8
-			i--
-		default:
-			b.WriteByte(c)
-		}
-		for ; digits != ""; digits = digits[:len(digits)-1] {
-			if n, err := strconv.ParseUint(digits, base, 31); err == nil {
-				if base == 8 || s[i] == 'x' {
-					b.WriteByte(byte(n))
-				} else {
-					b.WriteRune(rune(n))
-				}
-				i += len(digits)
-				break
-			}
-		}
+	if !strings.Contains(s, `\`) {
+		return s
 	}
-	return b.String()
+	return escape().ReplaceAllStringFunc(s, func(e string) string {
+		c, base := e[1], 16
+		digits := strings.Trim(e[2:], "{}")
+		switch at := strings.IndexByte("abefnrtv", c); {
+		case c == '\n':
+			return ""
+		case at >= 0:
+			return "\a\b\x1b\f\n\r\t\v"[at : at+1]
+		case c >= '0' && c <= '7':
+			digits, base = e[1:], 8
+		case digits == "" || strings.IndexByte("xuU", c) < 0:
+			return e[1:]
+		}
+		n, err := strconv.ParseUint(digits, base, 31)
+		if err != nil || base == 8 || c == 'x' {
+			return string([]byte{byte(n)})
+		}
+		return string(rune(n))
+	})
 }
