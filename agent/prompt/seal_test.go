@@ -34,7 +34,7 @@ func prompt(t *testing.T, family, text string) string {
 		t.Fatal(err)
 	}
 	var sent []api.Message
-	for _, m := range Seal([]llm.Message{
+	for _, m := range new(Sealer).Seal([]llm.Message{
 		{Role: llm.RoleSystem, Content: "Work."}, {Role: llm.RoleUser, Content: "Fix it. " + text},
 		{Role: llm.RoleAssistant, Thinking: text, Content: text, Calls: []llm.ToolCall{{ID: "c1", Name: "read_file", Arguments: raw}}},
 		{Role: llm.RoleTool, ToolName: "read_file", ToolCallID: "c1", Content: text}, {Role: llm.RoleUser, Content: text},
@@ -99,7 +99,7 @@ func TestShownCalls(t *testing.T) {
 		ours, text bool
 		whole      bool
 	}{{true, true, true}, {true, false, false}, {false, true, false}, {false, false, false}} {
-		got := Seal([]llm.Message{{Role: llm.RoleUser, Content: call, Ours: tt.ours}}, tt.text, nil)[0].Content
+		got := new(Sealer).Seal([]llm.Message{{Role: llm.RoleUser, Content: call, Ours: tt.ours}}, tt.text, nil)[0].Content
 		if strings.Contains(got, "<tool_call>{") != tt.whole || strings.Contains(got, "}</tool_call>") != tt.whole || strings.Contains(got, "<|im_end|>") {
 			t.Errorf("%+v: %s", tt, got)
 		}
