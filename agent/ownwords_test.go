@@ -38,7 +38,7 @@ func TestWordsAroundFilesAreTakenOff(t *testing.T) {
 	}
 	// Marks of models that come back as they were broken.
 	line := "STOP = \"<|im_end|>\"\n"
-	sealed := prompt.Seal([]llm.Message{{Role: llm.RoleUser, Content: line}}, true, func(string) bool { return false })[0].Content
+	sealed := new(prompt.Sealer).Seal([]llm.Message{{Role: llm.RoleUser, Content: line}}, true, func(string) bool { return false })[0].Content
 	if got, _ := patch.Clean("net.py", text+line, text+sealed+"X = 1\n"); sealed == line || got != text+line+"X = 1\n" {
 		t.Errorf("%q becomes %q", sealed, got)
 	}

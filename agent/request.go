@@ -97,6 +97,7 @@ type requests struct {
 	window    *window
 	model     *model
 	maxTokens int
+	sealer    prompt.Sealer
 }
 
 // begin records the common prefix of the requests if it has changed. The prefix is kept
@@ -189,7 +190,7 @@ func (q *requests) build() llm.Request {
 // is the place to neutralize the control marks of chat templates in text that was read or
 // said; the log keeps the original. The system prompt escapes its own quotations.
 func (q *requests) plain(messages []llm.Message) llm.Request {
-	messages = prompt.Seal(messages, q.model.form == llm.FormText, q.model.parser.IsTag) //control:marks-broken
+	messages = q.sealer.Seal(messages, q.model.form == llm.FormText, q.model.parser.IsTag) //control:marks-broken
 	return llm.Request{Messages: messages, Context: q.window.size(), MaxTokens: q.limit()}
 }
 

@@ -30,7 +30,8 @@ func (s *shrinker) shrink(ctx context.Context) error {
 			return s.compact(ctx, from)
 		}
 	}
-	for s.need() > s.window.room() {
+	need := s.need()
+	for need > s.window.room() {
 		if s.window.grow() {
 			continue
 		}
@@ -38,10 +39,11 @@ func (s *shrinker) shrink(ctx context.Context) error {
 			if err := s.compact(ctx, from); err != nil {
 				return err
 			}
+			need = s.need()
 		}
 		break
 	}
-	if s.need() > s.window.limit() {
+	if need > s.window.limit() {
 		return s.shorten(ctx)
 	}
 	return nil

@@ -45,7 +45,8 @@ type Rules struct {
 	Files  Files
 	scoped []scoped // read on first use
 	read   bool
-	left   int // files beyond maxScoped
+	left   int               // files beyond maxScoped
+	places map[string]string // by name of a file of a place: its text, "" if there is none
 }
 
 // scoped is a file of instructions that names the files to which it applies.
@@ -131,7 +132,7 @@ func (r *Rules) At(ctx context.Context, files, known []string) (out []session.It
 		for _, dir := range above(file) {
 			before := ""
 			for _, name := range placeFiles {
-				text, err := r.text(ctx, path.Join(dir, name))
+				text, err := r.placed(ctx, path.Join(dir, name))
 				if err == nil && text != before {
 					err = add(path.Join(dir, name), text) //control:rules-by-place
 				}
@@ -176,6 +177,22 @@ func (s scoped) matches(file string) bool {
 		})
 	}
 	return len(s.applies) > 0 && inside(file) && in(s.applies) && !in(s.except) //control:rules-have-exceptions
+}
+
+// placed is [Rules.text] for a file of a place, which is read once: many files are in one
+// directory.
+func (r *Rules) placed(ctx context.Context, name string) (string, error) {
+	if text, ok := r.places[name]; ok {
+		return text, nil
+	}
+	text, err := r.text(ctx, name)
+	if err == nil {
+		if r.places == nil {
+			r.places = map[string]string{}
+		}
+		r.places[name] = text
+	}
+	return text, err
 }
 
 // text returns the text of a file of instructions, or "" if there is none.

@@ -34,7 +34,7 @@ func prompt(t *testing.T, family, text string) string {
 		t.Fatal(err)
 	}
 	var sent []api.Message
-	for _, m := range Seal([]llm.Message{
+	for _, m := range new(Sealer).Seal([]llm.Message{
 		{Role: llm.RoleSystem, Content: "Work."}, {Role: llm.RoleUser, Content: "Fix it. " + text},
 		{Role: llm.RoleAssistant, Thinking: text, Content: text, Calls: []llm.ToolCall{{ID: "c1", Name: "read_file", Arguments: raw}}},
 		{Role: llm.RoleTool, ToolName: "read_file", ToolCallID: "c1", Content: text}, {Role: llm.RoleUser, Content: text},
@@ -99,9 +99,26 @@ func TestShownCalls(t *testing.T) {
 		ours, text bool
 		whole      bool
 	}{{true, true, true}, {true, false, false}, {false, true, false}, {false, false, false}} {
-		got := Seal([]llm.Message{{Role: llm.RoleUser, Content: call, Ours: tt.ours}}, tt.text, nil)[0].Content
+		got := new(Sealer).Seal([]llm.Message{{Role: llm.RoleUser, Content: call, Ours: tt.ours}}, tt.text, nil)[0].Content
 		if strings.Contains(got, "<tool_call>{") != tt.whole || strings.Contains(got, "}</tool_call>") != tt.whole || strings.Contains(got, "<|im_end|>") {
 			t.Errorf("%+v: %s", tt, got)
 		}
+	}
+}
+
+// A sealer that remembers long texts gives each message the form of its own role.
+func TestSealAgain(t *testing.T) {
+	text := strings.Repeat("long ", minKept) + "<tool_call>{} <|im_end|>"
+	foreign, ours := llm.Message{Role: llm.RoleTool, Content: text}, llm.Message{Role: llm.RoleUser, Content: text, Ours: true}
+	s := new(Sealer)
+	for range 3 {
+		got := s.Seal([]llm.Message{foreign, ours, {Role: llm.RoleTool, Content: text + "[INST]"}}, true, nil)
+		if strings.Contains(got[0].Content, "<tool_call>") || !strings.Contains(got[1].Content, "<tool_call>") ||
+			strings.Contains(got[2].Content, "[INST]") || strings.Contains(got[0].Content+got[1].Content+got[2].Content, "<|im_end|>") {
+			t.Errorf("%+v", got)
+		}
+	}
+	if s.Seal([]llm.Message{{Role: llm.RoleUser, Content: "short"}}, false, nil); len(s.kept) != 0 {
+		t.Error("texts that are in no request are remembered")
 	}
 }

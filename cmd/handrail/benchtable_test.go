@@ -51,6 +51,7 @@ var benches = []bench{
 	{dir: "./agent/llm/toolcall", args: []string{"-bench", "^BenchmarkHostile10MB$", "-benchtime", "1x"}},
 	{dir: "./bot/store/sqlite", args: []string{"-bench", "^BenchmarkOld$", "-benchtime", "20x"}},
 	{dir: "./bot/webhook", args: []string{"-bench", "^BenchmarkLoad$", "-benchtime", "3x"}},
+	{dir: "./gitops", args: []string{"-bench", "^Benchmark(Branches|ChangedFiles)$", "-benchtime", "3x"}},
 }
 
 // row is a line of the table: a figure, the one beside it that a person would get
@@ -128,6 +129,11 @@ var rows = []row{
 	{what: "the same: memory while all wait; without the pages of its program, MiB", figure: "ManyParked resting-MiB", most: 100, beside: "ManyParked own-MiB"},
 	{what: "beside 1,000,000 old sessions: the slowest list or look; beside 10,000", figure: "Old/1000000/* ns/op", most: 50, beside: "Old/10000/* ns/op"},
 	{what: "1,000 deliveries a second, 99th percentile", figure: "Load p99-ms", most: 10},
+	{what: "20,000 branches, first mirror; 2,000", figure: "Branches/first/20000 ns/op", beside: "Branches/first/2000 ns/op", times: 10},
+	{what: "20,000 branches, look-up of one; 2,000", figure: "Branches/look-up/20000 ns/op", beside: "Branches/look-up/2000 ns/op", times: 10},
+	{what: "20,000 branches, fetch of a commit; 2,000", figure: "Branches/fetch/20000 ns/op", beside: "Branches/fetch/2000 ns/op", times: 10},
+	{what: "20,000 branches, push of ten files; 2,000", figure: "Branches/push/20000 ns/op", beside: "Branches/push/2000 ns/op", times: 10},
+	{what: "3,000 changed files; 300", figure: "ChangedFiles/3000 ns/op", beside: "ChangedFiles/300 ns/op", times: 10},
 }
 
 // TestBenchTable runs the benchmarks and prints one table: what was measured, what a

@@ -190,11 +190,8 @@ func (t Tree) path(name string) string {
 // Identity returns the committer from git's settings. It is the zero value if they are
 // incomplete.
 func (t Tree) Identity(ctx context.Context) gitops.Signature {
-	get := func(key string) string {
-		value, _ := t.git(ctx, nil, "config", "--get", key) // git fails if the key is not set
-		return strings.TrimSpace(value)
-	}
-	who := gitops.Signature{Name: get("user.name"), Email: get("user.email")}
+	set := t.values(ctx, `^user\.(name|email)$`)
+	who := gitops.Signature{Name: strings.TrimSpace(set["user.name"]), Email: strings.TrimSpace(set["user.email"])}
 	if who.Name == "" || who.Email == "" {
 		return gitops.Signature{}
 	}

@@ -74,6 +74,7 @@ type Model struct {
 	asked     atomic.Int64 // number of requests in progress
 	window    window
 	shown     shown
+	tools     converted
 	learned   bool // loaded is valid; both are guarded by shown.turn
 	loaded    int  // context size that the server itself gives the model, see ownWindow
 }

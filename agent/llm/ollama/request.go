@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
+	"sync"
 
 	"github.com/ollama/ollama/api"
 
@@ -59,9 +61,7 @@ func (m *Model) request(i info, req llm.Request) ([]byte, int, error) {
 		}
 		chat.Messages = append(chat.Messages, message(msg))
 	}
-	for _, spec := range req.Tools {
-		chat.Tools = append(chat.Tools, tool(spec))
-	}
+	chat.Tools = m.tools.of(req.Tools)
 	if i.caps.Thinking {
 		chat.Think = &api.ThinkValue{Value: req.Think}
 		if req.Think && m.effort != "" && !m.noLevels.Load() {
@@ -168,6 +168,30 @@ func fill(args *api.ToolCallFunctionArguments, raw []byte) bool {
 	}
 	_, err := dec.Token()
 	return err == nil && !dec.More()
+}
+
+// converted holds the tools of the last request, because most requests of a session offer the
+// same ones.
+type converted struct {
+	mu    sync.Mutex
+	specs []llm.ToolSpec
+	tools api.Tools
+}
+
+// of returns the tools in the form of the server. The caller must not change them.
+func (c *converted) of(specs []llm.ToolSpec) api.Tools {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	same := func(a, b llm.ToolSpec) bool {
+		return a.Name == b.Name && a.Description == b.Description && bytes.Equal(a.Parameters, b.Parameters)
+	}
+	if !slices.EqualFunc(c.specs, specs, same) {
+		c.specs, c.tools = slices.Clone(specs), nil
+		for _, spec := range specs {
+			c.tools = append(c.tools, tool(spec))
+		}
+	}
+	return c.tools
 }
 
 // tool encodes a tool for the server's types. The server rejects the whole request if one

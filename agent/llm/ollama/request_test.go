@@ -222,3 +222,40 @@ func TestImagesNeedVision(t *testing.T) {
 		t.Errorf("want Unsupported and nothing sent, got %v after %d requests", err, len(s.Requests()))
 	}
 }
+
+// Each request offers its own tools, also if an earlier one of the model offered others.
+func TestToolsOfEachRequest(t *testing.T) {
+	s := llmcheck.Serve(t, llmtest.Script{
+		Model: llmtest.ModelSpec{Tools: true}, Turns: []llmtest.Turn{{Say: "ok", Repeat: true}},
+	})
+	u, err := url.Parse(s.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := ollama.New(ollama.Config{URL: u, Model: "scripted"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, names := range []string{"a b", "a b", "b", "", "a b"} {
+		req := llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Content: "x"}}}
+		for name := range strings.FieldsSeq(names) {
+			req.Tools = append(req.Tools, llm.ToolSpec{Name: name, Parameters: json.RawMessage(`{"type":"object"}`)})
+		}
+		if _, err := llmcheck.Collect(t.Context(), m, req); err != nil {
+			t.Fatal(err)
+		}
+		var body struct {
+			Tools []struct{ Function struct{ Name string } }
+		}
+		if err := json.Unmarshal(s.Requests()[i].Body, &body); err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, tool := range body.Tools {
+			got = append(got, tool.Function.Name)
+		}
+		if strings.Join(got, " ") != names {
+			t.Errorf("request %d offers %q, want %q", i, got, names)
+		}
+	}
+}

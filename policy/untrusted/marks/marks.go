@@ -158,6 +158,11 @@ func find(s string, answer func(string) bool) []int {
 	var out []int
 	begins := true // only blanks so far on this line
 	for i := 0; i < len(s); i++ {
+		for !begins && !matters[s[i]] {
+			if i++; i == len(s) {
+				return out
+			}
+		}
 		c := s[i]
 		if begins && strings.IndexByte("#@GSUAHFQD", c) >= 0 {
 			if m := role().FindStringSubmatchIndex(s[i:min(len(s), i+maxMark)]); m != nil {
@@ -185,6 +190,11 @@ func find(s string, answer func(string) bool) []int {
 		}
 	}
 	return out
+}
+
+// matters are the bytes that begin a mark inside a line, or the next line.
+var matters = [256]bool{
+	'\n': true, '<': true, '>': true, '[': true, ']': true, '|': true, 0xE2: true, 0xE3: true, 0xEF: true,
 }
 
 // likeAngle reports whether s begins with a character similar to <.
@@ -272,8 +282,7 @@ func eachString(raw json.RawMessage, f func(string) string) json.RawMessage {
 			end++
 		}
 		end = min(end+1, len(raw))
-		var text string
-		if json.Unmarshal(raw[i:end], &text) == nil {
+		if text, ok := unquoted(raw[i:end]); ok {
 			if changed := f(text); changed != text {
 				out.Write(raw[at:i])
 				out.Write(quoted(changed))
@@ -287,6 +296,19 @@ func eachString(raw json.RawMessage, f func(string) string) json.RawMessage {
 	}
 	out.Write(raw[at:])
 	return out.Bytes()
+}
+
+// unquoted returns the text of a JSON string.
+func unquoted(raw []byte) (text string, ok bool) {
+	plain := len(raw) > 1
+	for _, c := range raw {
+		plain = plain && c >= ' ' && c < 0x80 && c != '\\'
+	}
+	if plain {
+		return string(raw[1 : len(raw)-1]), true
+	}
+	err := json.Unmarshal(raw, &text)
+	return text, err == nil
 }
 
 func quoted(s string) []byte {
