@@ -253,11 +253,6 @@ func (s *stage) lastAnswers() error {
 
 // start starts the server and tells GitHub where it is.
 func (s *stage) start(ts *testscript.TestScript) error {
-	if s.begun == nil {
-		if err := prepareRecords(s.data); err != nil {
-			return err
-		}
-	}
 	log, err := os.OpenFile(ts.MkAbs("server.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err

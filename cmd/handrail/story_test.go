@@ -109,9 +109,6 @@ func startStory(t *testing.T, engine, model string, files map[string]string, tur
 		GitHub: config.GitHub{API: s.gh.URL(), AppID: app.ID, Key: app.Key, WebhookSecret: secret.Value(app.WebhookSecret)},
 		Model:  config.Model{Name: "m", Ollama: s.model.URL()},
 	}
-	if err := prepareRecords(s.cfg.Data); err != nil {
-		t.Fatal(err)
-	}
 	s.start()
 	t.Cleanup(s.stop)
 	if s.issue, err = s.gh.OpenIssue(storyRepo, "you", "The greeting is wrong", "It says Helo."); err != nil {

@@ -106,7 +106,7 @@ func (r *reader) replaces(old Act, text string) bool {
 	if text == old.Text || !alike(strings.TrimSpace(old.Text), strings.TrimSpace(text)) {
 		return false
 	}
-	if n := len(r.acts); n > 0 && r.acts[n-1].Kind == Whole && r.acts[n-1].Path == old.Path && r.acts[n-1].Text == old.Text {
+	if n := len(r.acts); n > 0 && r.acts[n-1] == (Act{Kind: Whole, Path: old.Path, Text: old.Text}) {
 		r.acts = r.acts[:n-1]
 	}
 	r.quoted = nil
