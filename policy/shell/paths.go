@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"cmp"
 	"net/netip"
 	"net/url"
 	"path"
@@ -83,35 +84,92 @@ func zoneOf(p string) zone {
 	return obeyed //control:obeyed-files
 }
 
-// places are the lines of the tables that sort paths, as patterns.
-var places = sync.OnceValue(func() map[string][]*regexp.Regexp {
-	out := map[string][]*regexp.Regexp{}
-	forms := strings.NewReplacer(`\*\*/`, `(?:.*/)?`, `\[\*\]`, `\*`, `\*`, `[^/]*`)
+// placeRow is a line of the tables that sorts paths. Names without a wildcard are looked up, since
+// patterns of hundreds of names take long.
+type placeRow struct {
+	at, below   map[string]bool // a path, and a directory with everything in it
+	deep, inner map[string]bool // the same at any depth
+	rest        *regexp.Regexp  // patterns with a wildcard; nil if there are none
+}
+
+// places are the lines of the tables that sort paths.
+var places = sync.OnceValue(func() map[string][]placeRow {
+	out := map[string][]placeRow{}
 	for _, kind := range []string{"place", "secret"} {
 		for _, r := range rowsOf(kind, "file") {
-			words := make([]string, len(r[0]))
-			for i, word := range r[0] {
-				dir, below := strings.CutSuffix(word, "/")
-				words[i] = forms.Replace(regexp.QuoteMeta(dir))
-				if below && dir != "" {
-					words[i] += `(?:/.*)?`
-				} else if below {
-					words[i] = "/"
-				}
-				if inside, ok := strings.CutSuffix(words[i], `/[^/]*`); ok {
-					words[i] = inside + `/.+`
-				}
-			}
-			out[kind] = append(out[kind], regexp.MustCompile(`(?is)^(?:`+strings.Join(words, "|")+`)$`))
+			out[kind] = append(out[kind], newPlaceRow(r[0]))
 		}
 	}
 	return out
 })
 
+func newPlaceRow(words []string) placeRow {
+	row := placeRow{map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}, nil}
+	forms := strings.NewReplacer(`\*\*/`, `(?:.*/)?`, `\[\*\]`, `\*`, `\*`, `[^/]*`)
+	var rest []string
+	for _, word := range words {
+		name, deep := strings.CutPrefix(word, "**/")
+		name, below := strings.CutSuffix(name, "/")
+		below = below && name != ""
+		switch low := strings.ToLower(cmp.Or(name, word)); {
+		case strings.Contains(name, "*"):
+			form := forms.Replace(regexp.QuoteMeta(strings.TrimSuffix(word, "/")))
+			if inside, ok := strings.CutSuffix(form, `/[^/]*`); ok && !below {
+				form = inside + `/.+`
+			} else if below {
+				form += `(?:/.*)?`
+			}
+			rest = append(rest, form)
+		case deep && below:
+			row.inner[low] = true
+		case deep:
+			row.deep[low] = true
+		case below:
+			row.below[low] = true
+		default:
+			row.at[low] = true
+		}
+	}
+	if rest != nil {
+		row.rest = regexp.MustCompile(`(?is)^(?:` + strings.Join(rest, "|") + `)$`)
+	}
+	return row
+}
+
+// has reports whether a clean path is one of the line's.
+func (r placeRow) has(p string) bool {
+	low := strings.ToLower(p)
+	if r.at[low] || isIn(r.below, low) || r.rest != nil && r.rest.MatchString(p) {
+		return true
+	}
+	for len(r.deep)+len(r.inner) > 0 {
+		if r.deep[low] || isIn(r.inner, low) {
+			return true
+		}
+		_, after, ok := strings.Cut(low, "/")
+		if !ok {
+			break
+		}
+		low = after
+	}
+	return false
+}
+
+// isIn reports whether a path is one of the directories, or in one.
+func isIn(dirs map[string]bool, p string) bool {
+	for p != "" && len(dirs) > 0 {
+		if dirs[p] {
+			return true
+		}
+		p = p[:max(0, strings.LastIndexByte(p, '/'))]
+	}
+	return false
+}
+
 // firstPlace returns what the tables have for a clean path.
 func firstPlace(kind, p string) string {
-	for i, re := range places()[kind] {
-		if re.MatchString(p) {
+	for i, row := range places()[kind] {
+		if row.has(p) {
 			return rowsOf(kind, "file")[i][1][0]
 		}
 	}
