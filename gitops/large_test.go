@@ -74,10 +74,10 @@ func BenchmarkChangedFiles(b *testing.B) {
 			fmt.Fprintf(&in, "M 100644 inline %s\ndata %d\n%s\n", name, len(text), text)
 		}
 		gitIn(b, bare, in.String(), "fast-import", "--quiet")
-		m := mirrorOf(b, url)
+		m, before, after := mirrorOf(b, url), git(b, bare, "rev-parse", "main~1"), git(b, bare, "rev-parse", "main")
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			for b.Loop() {
-				_, stats, err := m.Diff(b.Context(), "main~1", "main", DiffOptions{})
+				_, stats, err := m.Diff(b.Context(), before, after, DiffOptions{})
 				if err != nil || len(stats) < n {
 					b.Fatalf("%d files: %v", len(stats), err)
 				}
