@@ -214,12 +214,14 @@ func (c *localFlags) hasModel(w *console) func(ctx context.Context, model string
 }
 
 // collectAt is the growth of the heap, in percent, after which garbage is collected in a process
-// of one session: its heap is small.
+// of one session, unless GOGC says otherwise: its heap is small.
 const collectAt = 300
 
 // work runs a session until it ends or parks.
 func (c *localFlags) work(ctx context.Context, w *console, wish local.Wish) (err error) {
-	debug.SetGCPercent(collectAt)
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(collectAt)
+	}
 	shows := terminal.Config{
 		Out:  w.out,
 		Look: terminal.LookOf(w.raw),
