@@ -292,8 +292,7 @@ func lists(text string) bool {
 }
 
 // Needed returns the managers whose packages a repository needs, at most one for the same
-// manifest. names are the files at its root and
-// in requirements.
+// manifest. names are the files at its root and in requirements.
 func Needed(names []string, read func(name string) string) (out []*Manager) {
 	r := repository{names, read}
 	family := map[string]bool{}

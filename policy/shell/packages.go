@@ -32,7 +32,7 @@ func build(c *command) string {
 }
 
 // taskRunner handles tools that run the command behind a word, or behind their options. Those
-// of a package manager also download what is not in the project.
+// of a package manager also download packages that are not in the project.
 func taskRunner(c *command) string {
 	start, downloads := 0, c.is("npx", "bunx", "pnpx")
 	if !downloads {

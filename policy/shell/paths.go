@@ -87,6 +87,7 @@ func zoneOf(p string) zone {
 // placeRow is a line of the tables that sorts paths. Names without a wildcard are looked up, since
 // patterns of hundreds of names take long.
 type placeRow struct {
+	is          string          // zone or tier of its paths
 	at, below   map[string]bool // a path, and a directory with everything in it
 	deep, inner map[string]bool // the same at any depth
 	rest        *regexp.Regexp  // patterns with a wildcard; nil if there are none
@@ -97,14 +98,14 @@ var places = sync.OnceValue(func() map[string][]placeRow {
 	out := map[string][]placeRow{}
 	for _, kind := range []string{"place", "secret"} {
 		for _, r := range rowsOf(kind, "file") {
-			out[kind] = append(out[kind], newPlaceRow(r[0]))
+			out[kind] = append(out[kind], newPlaceRow(r[0], r[1][0]))
 		}
 	}
 	return out
 })
 
-func newPlaceRow(words []string) placeRow {
-	row := placeRow{map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}, nil}
+func newPlaceRow(words []string, is string) placeRow {
+	row := placeRow{is, map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}, nil}
 	forms := strings.NewReplacer(`\*\*/`, `(?:.*/)?`, `\[\*\]`, `\*`, `\*`, `[^/]*`)
 	var rest []string
 	for _, word := range words {
@@ -166,11 +167,11 @@ func isIn(dirs map[string]bool, p string) bool {
 	return false
 }
 
-// firstPlace returns what the tables have for a clean path.
+// firstPlace returns the zone, or the tier of a secret, of a clean path.
 func firstPlace(kind, p string) string {
-	for i, row := range places()[kind] {
+	for _, row := range places()[kind] {
 		if row.has(p) {
-			return rowsOf(kind, "file")[i][1][0]
+			return row.is
 		}
 	}
 	return ""

@@ -661,7 +661,7 @@ func (w *walk) output(p *syntax.CmdSubst) string {
 	})
 }
 
-// conditional matches what may end a recursion.
+// conditional matches the words that may end a recursion.
 var conditional = lazily(`\b(?:if|case|return|for|while|until)\b|&&|\|\|`)
 
 // invoke runs the body of a function. It does not follow recursion: with a pipe or a

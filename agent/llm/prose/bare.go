@@ -83,18 +83,18 @@ func (r *reader) unfenced() {
 	}
 }
 
-// quotes returns the lines of a block as an act, if they are some lines of one file in view, at one
-// place of it. The file may be known by its name.
-func (v View) quotes(body []string, name string) *Act {
+// quotes returns the path of a file in view and the lines of a block, if they are some lines of that
+// file alone, at one place of it. The file may be known by its name.
+func (v View) quotes(body []string, name string) *File {
 	lines := "\n" + strings.Join(body, "\n") + "\n"
-	var found *Act
+	var found *File
 	for _, f := range v {
 		switch n := strings.Count("\n"+f.Text+"\n", lines); {
 		case n == 0 || name != "" && f.Path != name || len(lines) >= len(f.Text):
 		case n > 1 || found != nil:
 			return nil
 		default:
-			found = &Act{Kind: Blocks, Path: f.Path, Text: lines[1:]}
+			found = &File{f.Path, lines[1:]}
 		}
 	}
 	return found
@@ -102,7 +102,7 @@ func (v View) quotes(body []string, name string) *Act {
 
 // replaces reads "replace these lines by those": the block before quotes lines of a file, and this one
 // has half of their text. The quotation itself is no edit.
-func (r *reader) replaces(old Act, text string) bool {
+func (r *reader) replaces(old File, text string) bool {
 	if text == old.Text || !alike(strings.TrimSpace(old.Text), strings.TrimSpace(text)) {
 		return false
 	}

@@ -76,7 +76,7 @@ type reader struct {
 	at    int
 
 	outer  string // marks of an enclosing fence around the whole answer that is still open
-	quoted *Act   // the last block, if it is only lines of a file in view; Text is these lines
+	quoted *File  // the last block, if it is only lines of a file in view; Text is these lines
 	acts   []Act
 	words  []string // lines outside of actions
 	doubts []string

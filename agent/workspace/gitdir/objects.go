@@ -162,7 +162,7 @@ func (o *objects) has(id string) bool {
 	return err == nil || slices.ContainsFunc(o.packs, func(p *pack) bool { _, ok := p.find(id); return ok })
 }
 
-// maxHead is the size of what is read of an object to learn its kind.
+// maxHead is the number of bytes of an object that are read to learn its kind.
 const maxHead = 64
 
 // loose returns the content of an object with a file of its own, or the begin of it; nil if
