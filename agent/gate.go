@@ -54,7 +54,7 @@ func (g *gate) rule(ctx context.Context, c *session.CallState) (ruling, error) {
 		}, nil
 	}
 	var action policy.Action
-	here, reads := tools.WithReads(ctx)
+	here, reads := tools.WithReads(g.strict(ctx))
 	cause := g.guard(here, "the tool "+c.Name, func() (err error) {
 		action, err = tool.Intent(here, c.Call)
 		return err
@@ -127,12 +127,20 @@ func (g *gate) reading(ctx context.Context, c *session.CallState, path string) (
 	return call, ru, err
 }
 
+// strict makes edits strict for a small model: it seldom mends a file that it broke.
+func (g *gate) strict(ctx context.Context) context.Context {
+	if g.tools.window.model.weak() {
+		return tools.Strict(ctx)
+	}
+	return ctx
+}
+
 // carryOut runs a tool according to a ruling. All tools run through it.
 func (g *gate) carryOut(ctx context.Context, c session.Call, ru ruling) (tools.Result, error) {
 	var res tools.Result
 	here, cancel, most := g.limited(ctx, ru.tool.Spec().Name)
 	defer cancel()
-	here, reads := tools.WithReads(here)
+	here, reads := tools.WithReads(g.strict(here))
 	err := g.guard(ctx, "the tool "+c.Name, func() (err error) {
 		res, err = ru.tool.Run(here, c, func(text string) { g.live(Live{Call: c.ID, Output: text}) })
 		return err

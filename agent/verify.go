@@ -13,6 +13,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/speech"
 	"github.com/handrail-bot/handrail/agent/workspace"
 	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/pattern"
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
@@ -100,7 +101,7 @@ func (f *finisher) checkTests(ctx context.Context) (*session.Outcome, bool, erro
 	if was.Failed() && now.Tests.Exit == was.Tests.Exit && cannotRun(now) && cannotRun(was) {
 		return nil, false, nil // the tests cannot run here, with or without the change
 	}
-	if was.Failed() && f.model.form != llm.FormFiles && f.claims.red > 0 {
+	if was.Failed() && !f.model.weak() && f.model.form != llm.FormFiles && f.claims.red > 0 && !broken(now, was) {
 		return nil, false, nil // they failed before, too; the model was told and insists on its work
 	}
 	if l := f.wrongLine(now); l != nil { //control:one-line
@@ -139,6 +140,18 @@ func (f *finisher) checkTests(ctx context.Context) (*session.Outcome, bool, erro
 	}
 	return nil, true, f.record(ctx, session.NewEvent(session.TypeNote, f.Turns, note))
 }
+
+// broken reports whether a compiler or an interpreter rejects a changed file for a reason that it did
+// not give before the change.
+func broken(now, was *session.Verified) bool { //control:broken-is-not-done
+	return slices.ContainsFunc(now.Faults, func(at session.Fault) bool {
+		says := at.Says[strings.LastIndex(at.Says, "\n")+1:]
+		return !strings.Contains(was.Output, position().ReplaceAllString(strings.TrimSpace(says), ""))
+	})
+}
+
+// position matches the place at the beginning of a complaint.
+var position = pattern.Lazy(`^\S+:\d+(?::\d+)?:\s*`)
 
 // startAnew resets the files and the conversation to the start of the request: a model
 // that calls no tools succeeds more often in a new attempt than in a repair. The words of the

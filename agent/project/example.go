@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/handrail-bot/handrail/agent/workspace/outline"
 )
 
 // Limits of the sources of examples.
@@ -47,33 +49,52 @@ func (f Facts) Example(ctx context.Context, files Files, request string) (name, 
 		if err != nil || slices.Contains(data, 0) {
 			continue
 		}
-		if line := sample(string(data)); line != "" {
+		if line := sample(n, string(data), request); line != "" {
 			return n, line
 		}
 	}
 	return "", ""
 }
 
-// sample returns a representative line of a file: unique, without characters that
-// need escapes, and indented if possible.
-func sample(text string) string {
+// sample returns a line of a file for a sample edit. Small models imitate it, so it is, if possible, in
+// the first definition that the request names: the first line of its body, else its own. Otherwise it is the first
+// indented line of the file, else the first one.
+func sample(name, text, request string) string {
 	all := strings.Split(text, "\n")
-	best := ""
-	for _, line := range all {
-		line = strings.TrimRight(line, "\r")
-		body := strings.TrimSpace(line)
-		if len(body) < minExample || len(line) > maxSample || strings.ContainsAny(line, "<>&\"\\`¦\r") ||
-			!strings.ContainsFunc(body, unicode.IsLetter) ||
-			strings.Count(text, line) != 1 {
+	defs, _, _ := outline.Of(name, []byte(text))
+	for _, d := range defs {
+		if !namesWord(request, d.Name[strings.LastIndex(d.Name, ".")+1:]) {
 			continue
 		}
-		indented := body != line
-		if best == "" || indented {
-			best = line
-		}
-		if indented {
-			break
+		for _, i := range []int{d.Line, d.Line - 1} {
+			if i < len(all) && shows(text, all[i]) {
+				return strings.TrimRight(all[i], " \t\r")
+			}
 		}
 	}
-	return strings.TrimRight(best, " \t")
+	best := ""
+	for _, line := range all {
+		indented := strings.TrimLeft(line, " \t") != line
+		if shows(text, line) && (best == "" || indented) {
+			if best = strings.TrimRight(line, " \t\r"); indented {
+				break
+			}
+		}
+	}
+	return best
+}
+
+// shows reports whether a line can be quoted in a sample edit: it is unique, and needs no escapes.
+func shows(text, line string) bool {
+	line = strings.TrimRight(line, "\r")
+	body := strings.TrimSpace(line)
+	return len(body) >= minExample && len(line) <= maxSample && !strings.ContainsAny(line, "<>&\\`¦\r") &&
+		strings.ContainsFunc(body, unicode.IsLetter) && strings.Count(text, line) == 1
+}
+
+// namesWord reports whether a name is a word of the request.
+func namesWord(request, name string) bool {
+	return slices.Contains(strings.FieldsFunc(request, func(r rune) bool {
+		return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r)
+	}), name)
 }

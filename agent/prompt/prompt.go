@@ -35,7 +35,7 @@ type Example struct{ Path, Line string }
 // fill returns a part with the example filled in.
 func (e Example) fill(part string) string {
 	if e.Path == "" || e.Line == "" || marks.Break(e.Path+e.Line) != e.Path+e.Line ||
-		strings.ContainsAny(e.Path+e.Line, "<>\n\"\\") {
+		strings.ContainsAny(e.Path, "\"\\") || strings.ContainsAny(e.Path+e.Line, "<>\n") {
 		return part
 	}
 	return strings.NewReplacer("PATH", e.Path, "LINE", e.Line).Replace(part) //control:example-of-this-project

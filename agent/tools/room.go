@@ -18,6 +18,14 @@ func Room(ctx context.Context, most int) int {
 	return most
 }
 
+type strictKey struct{}
+
+// Strict makes the edit tools refuse an edit after which a file does not parse that parsed before.
+func Strict(ctx context.Context) context.Context { return context.WithValue(ctx, strictKey{}, true) }
+
+// IsStrict reports whether the caller is strict.
+func IsStrict(ctx context.Context) bool { return ctx.Value(strictKey{}) != nil }
+
 type readsKey struct{}
 
 // WithReads returns a context that notes the files which a writing call reads, and these. Only the call may

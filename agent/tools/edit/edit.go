@@ -50,7 +50,7 @@ func editor(k *tools.Kit, s tools.Sheet, plans func(ctx context.Context, a tools
 	p := &planner{kit: k, make: func(ctx context.Context, a tools.Args) (plan, error) {
 		pl, err := plans(ctx, a)
 		for i := 0; err == nil && i < len(pl.changes); i++ {
-			if err = pl.changes[i].guard(); err == nil {
+			if err = pl.changes[i].guard(tools.IsStrict(ctx)); err == nil {
 				err = pl.onlyCase(ctx, k, pl.changes[i])
 			}
 			if err != nil {
@@ -77,8 +77,9 @@ func (pl plan) onlyCase(ctx context.Context, k *tools.Kit, c change) error {
 		"and names that differ only in upper and lower case are one on macOS and Windows; did you mean %s?", there, there)
 }
 
-// guard refuses a new text that is clearly a mistake, and notes one that may be.
-func (c *change) guard() error {
+// guard refuses a new text that is clearly a mistake, and notes one that may be. If it is strict, an edit
+// that breaks the file is a mistake.
+func (c *change) guard(strict bool) error {
 	if c.remove || c.from != "" && c.before == c.after {
 		return nil
 	}
@@ -105,8 +106,12 @@ func (c *change) guard() error {
 	}
 	if fault := syntax.Check(c.path, c.after); fault != nil && !c.same() { //control:syntax-told
 		still := ""
-		if c.existed && c.from == "" && syntax.Check(c.path, c.before) != nil {
+		switch had := c.existed && c.from == "" && strings.TrimSpace(c.before) != ""; {
+		case had && !c.breaks(c.after):
 			still = " still"
+		case had && strict: //control:edits-keep-syntax
+			return fmt.Errorf("nothing was changed, because with this edit the file would not parse: %w. "+
+				"Send one edit with which it does", fault)
 		}
 		c.fault = fault.Error()
 		c.notes = append(c.notes, c.path+still+patch.NotParsed+c.fault+".")

@@ -138,6 +138,10 @@ func readReplacement(a tools.Args) (r replacement, err error) {
 func (c *change) replaceAll(reps []replacement) error {
 	text := c.before
 	for i, r := range reps {
+		if r.made(text) { //control:made-once
+			return fmt.Errorf("%s: nothing was changed, because this edit is made already: the new text is there, "+
+				"and the old one only as a part of it", c.path)
+		}
 		out, n, err := patch.Replace(text, r.old, r.new, r.all)
 		if err != nil && r.times > 1 && n == r.times {
 			out, n, err = patch.Replace(text, r.old, r.new, true)
@@ -173,6 +177,14 @@ func (c *change) replaceAll(reps []replacement) error {
 	}
 	c.after = text
 	return nil
+}
+
+// made reports whether text has the result of r, so that another replacement would repeat its
+// new part: small models send an insertion twice.
+func (r replacement) made(text string) bool {
+	n := strings.Count(r.new, r.old)
+	return r.old != "" && n > 0 && r.new != r.old && !r.all &&
+		strings.Count(text, r.new) == 1 && strings.Count(text, r.old) == n
 }
 
 // merge applies a sketch. merged, if not nil, is the model's answer about parts with open places.

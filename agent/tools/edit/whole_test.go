@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/handrail-bot/handrail/agent/tools"
 	"github.com/handrail-bot/handrail/agent/tools/toolstest"
 )
 
@@ -103,6 +104,46 @@ func TestSyntaxIsTold(t *testing.T) {
 	if strings.Contains(res.Content, "parse") {
 		t.Error(res.Content)
 	}
+}
+
+// TestSyntaxIsKept: no edit of a small model breaks a file that parses, and one that does not parse can be edited.
+func TestSyntaxIsKept(t *testing.T) {
+	files := map[string]string{
+		"a.go":   goFile,
+		"a.json": "{\"a\": 1}\n",
+		"a.py":   "def f():\n    return (1)\n",
+		"bad.go": "package a\n\nfunc {\n",
+	}
+	b := toolstest.Open(t, files)
+	strict := func(name, path, old, new string) error {
+		arguments := toolstest.Arguments("path", path, "old_string", old, "new_string", new)
+		if name == "write_file" {
+			arguments = toolstest.Arguments("path", path, "content", strings.Replace(files[path], old, new, 1))
+		}
+		_, err := b.Tool(name).Intent(tools.Strict(t.Context()), toolstest.Call(name, arguments))
+		return err
+	}
+	for _, c := range [][3]string{{"a.go", "return 1", "return (1"}, {"a.json", "1", "1,"}, {"a.py", "(1)", "(1"}} {
+		for _, name := range []string{"edit_file", "write_file"} {
+			err := strict(name, c[0], c[1], c[2])
+			if err == nil || !strings.Contains(err.Error(), "with this edit the file would not parse: line ") {
+				t.Errorf("%s %s: %v", name, c[0], err)
+			}
+		}
+	}
+	if err := strict("edit_file", "bad.go", "package a", "package b"); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestMadeOnce: an insertion that is there is not made again.
+func TestMadeOnce(t *testing.T) {
+	b := toolstest.Open(t, map[string]string{"a.txt": "# Tools\n\none\n"})
+	arguments := toolstest.Arguments("path", "a.txt", "old_string", "# Tools\n", "new_string", "# Tools\n\nzero\n")
+	_, res := b.Do("edit_file", arguments)
+	toolstest.Contains(t, res.Content, "Changed a.txt")
+	b.Fails("edit_file", arguments, "made already")
+	b.Is("a.txt", "# Tools\n\nzero\n\none\n")
 }
 
 // TestPartlyNumbered: numbers in front of most lines, and a part of a file with its own.

@@ -3,6 +3,7 @@ package talk
 import (
 	"context"
 	_ "embed" // the description
+	"strings"
 
 	"github.com/handrail-bot/handrail/agent/tools"
 	"github.com/handrail-bot/handrail/policy"
@@ -46,6 +47,9 @@ func attemptCompletion(*tools.Kit) tools.Tool {
 			why, err := a.Text("no_change_reason")
 			if err != nil {
 				return tools.Result{}, err
+			}
+			if strings.Trim(s, ".… \n") == "" { // the prompt's example
+				s = ""
 			}
 			return tools.Result{Content: s, Title: "Finished", Complete: true, NoChange: why}, nil
 		},
