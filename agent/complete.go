@@ -306,7 +306,9 @@ func (f *finisher) unchanged(ctx context.Context, said string) (*session.Outcome
 	}
 	doubt := ""
 	switch {
-	case why != "" || f.inside || f.claims.cleaned:
+	case f.inside || f.claims.cleaned, why != "" && (f.claims.tried == "" || f.claims.refusals > 0):
+	case why != "": //control:tried-needs-no-reason
+		doubt = fmt.Sprintf("You gave a reason for no change after a change of yours was refused (%s). ", f.claims.tried)
 	case speech.ClaimsChange(said): //control:work-is-wanted
 		doubt = "You said that a change is made, but no file was changed. "
 	case speech.Announces(said):

@@ -64,6 +64,21 @@ func TestReasonForNoChange(t *testing.T) {
 	}
 }
 
+// A reason for no change is doubted once if an edit was refused before it: small models give the error as their reason.
+func TestReasonAfterARefusedEdit(t *testing.T) {
+	b := newBench(t, head+`
+- calls: [{name: edit_file, arguments: {path: a.txt, old_string: "9", new_string: "2"}}]
+- calls: [{name: attempt_completion, arguments: {result: Nothing., no_change_reason: The text is not there.}}]
+  repeat: true
+`, map[string]string{"a.txt": "1\n"})
+	b.task.Text = "the sign is lost"
+	out := b.must(session.StatusNoChanges)
+	if sent := b.notes(session.NoteRefused); strings.Count(sent, "after a change of yours was refused (a.txt)") != 1 ||
+		!strings.Contains(out.Reason, "The text is not there.") {
+		t.Errorf("%+v, sent back with %q", out, sent)
+	}
+}
+
 // After the denial of the only change its end is taken, and says so. Words that claim the change are doubted,
 // but the denied one is not asked for again.
 func TestDenialIsHeard(t *testing.T) {

@@ -387,6 +387,39 @@ func TestRedIsNotDone(t *testing.T) {
 	}
 }
 
+// A model may insist on work whose tests failed before, too. It is not believed if a file that it changed newly does not
+// compile, or if it is a small one.
+func TestInsistsOnRed(t *testing.T) {
+	large, small := head, strings.Replace(head, "tools: true", "tools: true, parameters: 1500000000", 1)
+	for name, c := range map[string]struct {
+		head, base string
+		fault      bool
+		want       session.Status
+	}{
+		"the same failure":     {large, "FAIL: a.txt is not good", false, session.StatusDone},
+		"does not compile":     {large, "FAIL: a.txt is not good", true, session.StatusFailed},
+		"did not compile, too": {large, "a.txt:1:1: no such word", true, session.StatusDone},
+		"a small model":        {small, "FAIL: a.txt is not good", false, session.StatusFailed},
+	} {
+		b := newBench(t, c.head+`
+- calls: [{name: edit_file, arguments: {path: a.txt, old_string: two, new_string: bad}}]
+- {say: "Done. [TASK_COMPLETE]", repeat: true}
+`, map[string]string{"a.txt": "one\ntwo\n"})
+		b.cfg.Form = llm.FormNative
+		b.cfg.Tests = []string{"sh check.sh"}
+		b.cfg.RunTests = func(_ context.Context, commit string, lines []string) (session.Verified, error) {
+			out := session.Verified{Tests: &session.TestRun{Line: lines[0], Exit: 1}, Output: c.base}
+			if strings.Contains(b.states.trees[commit]["a.txt"], "bad") && c.fault {
+				out.Faults = []session.Fault{{Path: "a.txt", Line: 2, Says: "a.txt:2:1: no such word"}}
+			}
+			return out, nil
+		}
+		if out, err := b.run(t.Context()); err != nil || out.Status != c.want {
+			t.Errorf("%s: %+v, %v", name, out, err)
+		}
+	}
+}
+
 // A command of the tests that the policy does not allow is not run.
 func TestTestsPassTheGate(t *testing.T) {
 	b := newBench(t, head+`

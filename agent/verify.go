@@ -143,8 +143,8 @@ func (f *finisher) checkTests(ctx context.Context) (*session.Outcome, bool, erro
 
 // broken reports whether a compiler or an interpreter rejects a changed file for a reason that it did
 // not give before the change.
-func broken(now, was *session.Verified) bool { //control:broken-is-not-done
-	return slices.ContainsFunc(now.Faults, func(at session.Fault) bool {
+func broken(now, was *session.Verified) bool {
+	return slices.ContainsFunc(now.Faults, func(at session.Fault) bool { //control:broken-is-not-done
 		says := at.Says[strings.LastIndex(at.Says, "\n")+1:]
 		return !strings.Contains(was.Output, position().ReplaceAllString(strings.TrimSpace(says), ""))
 	})

@@ -145,7 +145,7 @@ review.TestOnlyTriedSuggestions: suggestion-as-written suggestion-parses suggest
     suggestion-for-all-its-lines
 reviewer.TestThreadsWhoseCodeIsGone: said-twice refuted-is-dropped
 review.TestOrderAndMaximum: made-is-skipped logic-before-tests
-agent.TestWordsAreNoWork: cleaning-is-work tried-is-not-made words-without-work claims-in-files
+agent.TestWordsAreNoWork: cleaning-is-work tried-is-not-made tried-needs-no-reason words-without-work claims-in-files
     tried-is-no-answer same-again an-answer-is-taken
 session.TestEarlyEnds: end-of-the-newest-request verb-carries-its-task fix-is-a-request new-request-is-no-answer
     fix-answers-nothing fix-has-its-mode
@@ -153,7 +153,7 @@ agent.TestReadingEnds: reading-begins-anew
 agent.TestLastTestRunCounts: sigpipe-is-no-failure tests-are-old known-tests tests-run-nothing
     unknown-runner-proves-nothing tests-are-told
 testrun.TestEnds: pipeline-ends
-agent.TestRedIsNotDone: tests-pass-the-gate
+agent.TestRedIsNotDone: tests-pass-the-gate broken-is-not-done
 ollama.TestDroppedCall: other-calls-ran garbled-before-dead page-is-no-answer cut-is-told context-cut
     older-calls name-in-pieces
 agent.TestAnswerInCircles: few-words said-twice-before file-a-third-time shown-repetition silence-is-said
@@ -164,7 +164,7 @@ agent.TestStuckSessionEnds: cut-off-is-no-repetition mistakes-by-answers forgott
 edit.TestEditsByHand: no-prose-in-code
 agent.TestUnseenIsNotReplaced: no-other-file
 edit.TestEncodingIsKept: case-asks-back
-edit.TestOneWrongCharacter: syntax-told faults-are-told
+edit.TestOneWrongCharacter: syntax-told faults-are-told edits-keep-syntax made-once
 project.TestRulesAt: included-rules
 agent.TestPrefixIsNeverTouched: mode-is-told recorded-cuts
 agent.TestFailedTurnIsTakenBack: refused-edit-is-taken-back
