@@ -114,7 +114,8 @@ type CodeItem struct {
 type ProblemsQuery struct {
 	Paths   []string      `json:"paths,omitempty"`
 	Changed bool          `json:"changed,omitempty"`
-	Base    bool          `json:"base,omitempty"` // compare with the base, not with the last known state
+	Base    bool          `json:"base,omitempty"`  // compare with the base, not with the last known state
+	Parse   bool          `json:"parse,omitempty"` // only whether the files parse, without a server
 	Within  time.Duration `json:"within,omitempty"`
 }
 

@@ -110,8 +110,7 @@ func (c *change) guard(strict bool) error {
 		case had && !c.breaks(c.after):
 			still = " still"
 		case had && strict: //control:edits-keep-syntax
-			return fmt.Errorf("nothing was changed, because with this edit the file would not parse: %w. "+
-				"Send one edit with which it does", fault)
+			return unparsable(fault)
 		}
 		c.fault = fault.Error()
 		c.notes = append(c.notes, c.path+still+patch.NotParsed+c.fault+".")
@@ -222,7 +221,8 @@ func (p *planner) run(ctx context.Context, a tools.Args, emit tools.Progress) (t
 			continue
 		}
 		emit("Writing " + c.path)
-		if err := write(ctx, p.kit, c); err != nil {
+		err := p.write(ctx, c)
+		if err != nil {
 			if i > 0 && !errors.Is(err, workspace.ErrGone) {
 				err = fmt.Errorf("%w (written before that: %s)", err, strings.Join(say, " "))
 			}
@@ -239,6 +239,41 @@ func (p *planner) run(ctx context.Context, a tools.Args, emit tools.Progress) (t
 	res.Content = strings.Join(say, "\n")
 	res.Title = title(res.Changes)
 	return res, nil
+}
+
+// write writes a change. It takes a strict caller's edit back if the parser of the language rejects the
+// file, which it did not do before. Without a parser in the workspace every edit stays.
+func (p *planner) write(ctx context.Context, c change) error {
+	judged := tools.IsStrict(ctx) && p.kit.Code != nil && c.existed && !c.remove && c.from == "" && !syntax.Parsed(c.path)
+	judged = judged && p.fault(ctx, c.path) == nil
+	if err := write(ctx, p.kit, c); err != nil || !judged {
+		return err
+	}
+	fault := p.fault(ctx, c.path)
+	if fault == nil {
+		return nil
+	}
+	c.after = c.before
+	if err := write(ctx, p.kit, c); err != nil { //control:broken-is-taken-back
+		return err
+	}
+	return fmt.Errorf("%s: %w", c.path, unparsable(fault))
+}
+
+// fault returns the first error that the parser of its language finds in a file. A parser that is missing,
+// or fails, finds none.
+func (p *planner) fault(ctx context.Context, path string) error {
+	list, err := p.kit.Code.Problems(ctx, workspace.ProblemsQuery{Paths: []string{path}, Parse: true})
+	if err != nil || len(list) != 1 || len(list[0].Items) == 0 {
+		return nil //nolint:nilerr // as documented
+	}
+	return fmt.Errorf("line %d: %s", list[0].Items[0].Line, list[0].Items[0].Message)
+}
+
+// unparsable refuses an edit.
+func unparsable(fault error) error {
+	return fmt.Errorf("nothing was changed, because with this edit the file would not parse: %w. "+
+		"Send one edit with which it does", fault)
 }
 
 func write(ctx context.Context, k *tools.Kit, c change) error {

@@ -136,6 +136,21 @@ func TestSyntaxIsKept(t *testing.T) {
 	}
 }
 
+// TestBrokenIsTakenBack: a parser of the workspace judges the edits of a small model in other languages.
+func TestBrokenIsTakenBack(t *testing.T) {
+	b := toolstest.Open(t, map[string]string{"a.py": pyFile})
+	for name, arguments := range map[string]string{
+		"write_file": toolstest.Arguments("path", "a.py", "content", "def def f():\n    return 1\n"),
+		"edit_file":  toolstest.Arguments("path", "a.py", "old_string", "return s.lower", "new_string", "return return s.lower"),
+	} {
+		_, err := b.Tool(name).Run(tools.Strict(t.Context()), toolstest.Call(name, arguments), func(string) {})
+		if err == nil || !strings.Contains(err.Error(), "with this edit the file would not parse: line ") {
+			t.Errorf("%s: %v", name, err)
+		}
+		b.Is("a.py", pyFile)
+	}
+}
+
 // TestMadeOnce: an insertion that is there is not made again.
 func TestMadeOnce(t *testing.T) {
 	b := toolstest.Open(t, map[string]string{"a.txt": "# Tools\n\none\n"})

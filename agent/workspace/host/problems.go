@@ -66,6 +66,12 @@ func (s *servers) problems(ctx context.Context, q workspace.ProblemsQuery) ([]wo
 			}
 			continue // it is gone, or no source code
 		}
+		if q.Parse {
+			if f := (workspace.FileProblems{Path: rel}); s.parse(ctx, &f, text, nil, false, until) {
+				out = append(out, f)
+			}
+			continue
+		}
 		was, had := before[rel]
 		if q.Base || !had {
 			was, had = s.h.baseText(rel)
