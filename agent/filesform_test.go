@@ -387,6 +387,24 @@ func TestRedIsNotDone(t *testing.T) {
 	}
 }
 
+// The limits of single mistakes do not add up: a model that makes all of them in turns is ended.
+func TestTriesEnd(t *testing.T) {
+	var script strings.Builder
+	for i := range 3 {
+		for n := range 2 {
+			const refused = "- text: \"a.txt\\n```\\n<<<<<<< SEARCH\\nline %d of %d\\n=======\\nx\\n>>>>>>> REPLACE\\n```\\n\"\n"
+			fmt.Fprintf(&script, refused, n, i)
+		}
+		fmt.Fprintf(&script, "- text: \"a.txt\\n```\\none\\n%d\\n```\\n\"\n", i)
+	}
+	b := filesBench(t, "\n"+script.String())
+	b.proof("good")
+	b.must(session.StatusFailed)
+	if n := len(b.model.Requests()); n != maxTries {
+		t.Errorf("asked %d times, want %d", n, maxTries)
+	}
+}
+
 // A model may insist on work whose tests failed before, too. It is not believed if a file that it changed newly does not
 // compile, or if it is a small one.
 func TestInsistsOnRed(t *testing.T) {

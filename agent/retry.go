@@ -186,16 +186,29 @@ func (f *finisher) uselessReading(last entry) string {
 	if known == len(last.calls) {
 		return pathArgument(last.calls[0].Arguments) + " is shown above already."
 	}
-	looks := 0
-	for i := len(f.talk.entries) - 1; i >= 0 && !f.talk.entries[i].person; i-- {
-		if e := f.talk.entries[i]; e.answer != nil && !e.gone {
-			looks++
-		}
-	}
-	if looks > maxLooks {
+	if f.answers(func(e entry) bool { return !e.gone }) > maxLooks {
 		return "You have seen enough files."
 	}
 	return ""
+}
+
+// maxTries is the maximum number of answers to one request in the files form after which a failed one
+// ends the work. The limits of single mistakes add up to twice as many.
+const maxTries = 9
+
+// tired reports whether a model that calls no tools has tried often enough.
+func (f *finisher) tired() bool {
+	return f.model.form == llm.FormFiles && f.answers(func(entry) bool { return true }) >= maxTries //control:tries-end
+}
+
+// answers counts the answers to the latest request.
+func (f *finisher) answers(counts func(entry) bool) (n int) {
+	for i := len(f.talk.entries) - 1; i >= 0 && !f.talk.entries[i].person; i-- {
+		if e := f.talk.entries[i]; e.answer != nil && counts(e) {
+			n++
+		}
+	}
+	return n
 }
 
 // parseError returns the tools' message about a file that this answer broke, or "".
@@ -296,7 +309,7 @@ func (f *finisher) unchangedFile(ctx context.Context) (*session.Outcome, error) 
 
 // again tries once more, or ends the session if the limit is reached.
 func (f *finisher) again(ctx context.Context, why string) (*session.Outcome, error) {
-	if f.claims.back >= maxBack {
+	if f.claims.back >= maxBack || f.tired() {
 		return f.unusable(ctx, why), nil
 	}
 	return nil, f.retry(ctx, why+" "+f.askFiles(true))

@@ -104,7 +104,7 @@ func (f *finisher) checkTests(ctx context.Context) (*session.Outcome, bool, erro
 	if was.Failed() && !f.model.weak() && f.model.form != llm.FormFiles && f.claims.red > 0 && !broken(now, was) {
 		return nil, false, nil // they failed before, too; the model was told and insists on its work
 	}
-	if l := f.wrongLine(now); l != nil { //control:one-line
+	if l := f.wrongLine(now); l != nil && !f.tired() { //control:one-line
 		text, _ := fileOf(now.Faulty, l.Path)
 		return nil, true, f.record(ctx, session.NewEvent(session.TypeNote, f.Turns, session.Note{
 			Kind: session.NoteTests,
@@ -113,7 +113,7 @@ func (f *finisher) checkTests(ctx context.Context) (*session.Outcome, bool, erro
 			Line: l,
 		}))
 	}
-	if f.claims.red >= maxRed || f.meter.turnsLeft() <= 1 {
+	if f.claims.red >= maxRed || f.meter.turnsLeft() <= 1 || f.tired() {
 		out := f.summarize(ctx, session.StatusFailed, "")
 		out.Reason = fmt.Sprintf(
 			"Not done: the tests fail. `%s` ended with exit code %d%s. The work is kept, and shown as it is.",

@@ -101,6 +101,7 @@ var controlsOfAgent = []control{
 	{"no-other-file", "false", "./agent", "TestRealAnswers"},
 	{"no-prose-in-code", "true", "./agent/tools/edit", "TestRepliesAreNoFiles"},
 	{"tried-needs-no-reason", "false", "./agent", "TestReasonAfterARefusedEdit"},
+	{"tries-end", "value false", "./agent", "TestTriesEnd"},
 	{"edits-keep-syntax", "false", "./agent/tools/edit", "TestSyntaxIsKept"},
 	{"broken-is-taken-back", "drop", "./agent/tools/edit", "TestBrokenIsTakenBack"},
 	{"made-once", "false", "./agent/tools/edit", "TestMadeOnce"},
