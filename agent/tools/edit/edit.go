@@ -110,7 +110,7 @@ func (c *change) guard(strict bool) error {
 		case had && !c.breaks(c.after):
 			still = " still"
 		case had && strict: //control:edits-keep-syntax
-			return unparsable(fault)
+			return c.unparsable(fault)
 		}
 		c.fault = fault.Error()
 		c.notes = append(c.notes, c.path+still+patch.NotParsed+c.fault+".")
@@ -257,7 +257,7 @@ func (p *planner) write(ctx context.Context, c change) error {
 	if err := write(ctx, p.kit, c); err != nil { //control:broken-is-taken-back
 		return err
 	}
-	return fmt.Errorf("%s: %w", c.path, unparsable(fault))
+	return fmt.Errorf("%s: %w", c.path, c.unparsable(fault))
 }
 
 // fault returns the first error that the parser of its language finds in a file. A parser that is missing,
@@ -270,10 +270,8 @@ func (p *planner) fault(ctx context.Context, path string) error {
 	return fmt.Errorf("line %d: %s", list[0].Items[0].Line, list[0].Items[0].Message)
 }
 
-// unparsable refuses an edit.
-func unparsable(fault error) error {
-	return fmt.Errorf("nothing was changed, because with this edit the file would not parse: %w. "+
-		"Send one edit with which it does", fault)
+func (c change) unparsable(fault error) error {
+	return fmt.Errorf("nothing was changed, because with this edit %s%s%w", c.path, patch.NotParsed, fault)
 }
 
 func write(ctx context.Context, k *tools.Kit, c change) error {

@@ -126,7 +126,7 @@ func TestSyntaxIsKept(t *testing.T) {
 	for _, c := range [][3]string{{"a.go", "return 1", "return (1"}, {"a.json", "1", "1,"}, {"a.py", "(1)", "(1"}} {
 		for _, name := range []string{"edit_file", "write_file"} {
 			err := strict(name, c[0], c[1], c[2])
-			if err == nil || !strings.Contains(err.Error(), "with this edit the file would not parse: line ") {
+			if err == nil || !strings.Contains(err.Error(), "with this edit "+c[0]+" does not parse: line ") {
 				t.Errorf("%s %s: %v", name, c[0], err)
 			}
 		}
@@ -144,7 +144,7 @@ func TestBrokenIsTakenBack(t *testing.T) {
 		"edit_file":  toolstest.Arguments("path", "a.py", "old_string", "return s.lower", "new_string", "return return s.lower"),
 	} {
 		_, err := b.Tool(name).Run(tools.Strict(t.Context()), toolstest.Call(name, arguments), func(string) {})
-		if err == nil || !strings.Contains(err.Error(), "with this edit the file would not parse: line ") {
+		if err == nil || !strings.Contains(err.Error(), "with this edit a.py does not parse: line ") {
 			t.Errorf("%s: %v", name, err)
 		}
 		b.Is("a.py", pyFile)
