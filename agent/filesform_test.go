@@ -78,7 +78,7 @@ func TestProseAfterATry(t *testing.T) {
 - text: "a.txt\n`+"```\\none\\ntwo\\n```"+`\n"
 - {say: "The tests fail now. They say nothing.", repeat: true}
 `)
-	if out := b.must(session.StatusFailed); !strings.Contains(out.Reason, "did not write a change") {
+	if out := b.must(session.StatusFailed); !strings.Contains(out.Reason, "without a change that could be used") {
 		t.Errorf("reason %q", out.Reason)
 	}
 }

@@ -186,7 +186,7 @@ func (f *finisher) uselessReading(last entry) string {
 	if known == len(last.calls) {
 		return pathArgument(last.calls[0].Arguments) + " is shown above already."
 	}
-	if f.answers(func(e entry) bool { return !e.gone }) > maxLooks {
+	if f.answers(stays) > maxLooks {
 		return "You have seen enough files."
 	}
 	return ""
@@ -198,8 +198,12 @@ const maxTries = 9
 
 // tired reports whether a model that calls no tools has tried often enough.
 func (f *finisher) tired() bool {
-	return f.model.form == llm.FormFiles && f.answers(func(entry) bool { return true }) >= maxTries //control:tries-end
+	return f.model.form == llm.FormFiles && f.answers(everyEntry) >= maxTries //control:tries-end
 }
+
+func everyEntry(entry) bool { return true }
+
+func stays(e entry) bool { return !e.gone }
 
 // answers counts the answers to the latest request.
 func (f *finisher) answers(counts func(entry) bool) (n int) {
@@ -319,8 +323,8 @@ func (f *finisher) again(ctx context.Context, why string) (*session.Outcome, err
 // last answer.
 func (f *finisher) unusable(ctx context.Context, why string) *session.Outcome {
 	out := f.summarize(ctx, session.StatusFailed, "")
-	out.Reason = fmt.Sprintf("The model was asked %d times in a row and did not write a change that could be used. "+
-		"The last time: %s Describe the task more precisely, or use a larger model.", f.claims.back+1, why)
+	out.Reason = fmt.Sprintf("The model answered %d times without a change that could be used. "+
+		"The last time: %s Describe the task more precisely, or use a larger model.", f.answers(everyEntry), why)
 	return out
 }
 
