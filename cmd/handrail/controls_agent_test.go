@@ -102,6 +102,7 @@ var controlsOfAgent = []control{
 	{"no-prose-in-code", "true", "./agent/tools/edit", "TestRepliesAreNoFiles"},
 	{"tried-needs-no-reason", "false", "./agent", "TestReasonAfterARefusedEdit"},
 	{"tries-end", "value false", "./agent", "TestTriesEnd"},
+	{"most-lines-stay", "false", "./agent/tools/edit", "TestMostLinesStay"},
 	{"edits-keep-syntax", "false", "./agent/tools/edit", "TestSyntaxIsKept"},
 	{"broken-is-taken-back", "drop", "./agent/tools/edit", "TestBrokenIsTakenBack"},
 	{"made-once", "false", "./agent/tools/edit", "TestMadeOnce"},

@@ -164,7 +164,7 @@ agent.TestStuckSessionEnds: cut-off-is-no-repetition mistakes-by-answers forgott
 edit.TestEditsByHand: no-prose-in-code
 agent.TestUnseenIsNotReplaced: no-other-file
 edit.TestEncodingIsKept: case-asks-back
-edit.TestOneWrongCharacter: syntax-told faults-are-told edits-keep-syntax broken-is-taken-back made-once
+edit.TestOneWrongCharacter: syntax-told faults-are-told most-lines-stay edits-keep-syntax broken-is-taken-back made-once
 project.TestRulesAt: included-rules
 agent.TestPrefixIsNeverTouched: mode-is-told recorded-cuts
 agent.TestFailedTurnIsTakenBack: refused-edit-is-taken-back

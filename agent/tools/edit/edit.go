@@ -101,6 +101,10 @@ func (c *change) guard(strict bool) error {
 				"change only other lines, with edit_file or apply_diff",
 		)
 	}
+	if strict && c.existed && c.from == "" && loses(c.before, c.after) { //control:most-lines-stay
+		return fmt.Errorf("nothing was changed, because this edit would take most of the text out of %s. "+
+			"Keep all that does not have to change", c.path)
+	}
 	if left := patch.LeftOver(c.path, c.before, c.after); left != "" {
 		c.notes = append(c.notes, left)
 	}
@@ -116,6 +120,37 @@ func (c *change) guard(strict bool) error {
 		c.notes = append(c.notes, c.path+still+patch.NotParsed+c.fault+".")
 	}
 	return nil
+}
+
+// minLost is the size in lines from which a file can lose most of its text.
+const minLost = 5
+
+// loses reports whether less than half of the lines and of the words of a text are left.
+func loses(before, after string) bool {
+	kept := func(split func(string) []string) (kept, all int) {
+		have := map[string]int{}
+		for _, s := range split(after) {
+			have[s]++
+		}
+		for _, s := range split(before) {
+			if s == "" {
+				continue
+			}
+			all++
+			if have[s]--; have[s] >= 0 {
+				kept++
+			}
+		}
+		return kept, all
+	}
+	lines, all := kept(func(text string) (out []string) {
+		for line := range strings.Lines(text) {
+			out = append(out, strings.TrimSpace(line))
+		}
+		return out
+	})
+	words, of := kept(strings.Fields)
+	return all >= minLost && 2*lines < all && 2*words < of
 }
 
 // whole replaces all text of the file, without the wrapping that weak models add.

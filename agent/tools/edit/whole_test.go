@@ -136,6 +136,24 @@ func TestSyntaxIsKept(t *testing.T) {
 	}
 }
 
+// TestMostLinesStay: a small model does not replace a file by another one. It may write a function anew, and
+// change a name in each line.
+func TestMostLinesStay(t *testing.T) {
+	const text = "import os\n\nDEFAULT = 3\n\ndef number(name):\n    value = os.environ.get(name)\n    return int(value)\n"
+	b := toolstest.Open(t, map[string]string{"a.py": text})
+	for content, refused := range map[string]bool{
+		"def main():\n    print('Hello')\n\nmain()\n": true,
+		strings.Replace(text, "    value = os.environ.get(name)\n    return int(value)\n", "    try:\n        return int(os.environ[name])\n    except KeyError:\n        return DEFAULT\n", 1): false,
+		strings.NewReplacer("os.environ", "env", "import os", "from os import environ as env", "DEFAULT", "STANDARD", "number", "numeral").Replace(text):                                        false,
+	} {
+		arguments := toolstest.Arguments("path", "a.py", "content", content)
+		_, err := b.Tool("write_file").Intent(tools.Strict(t.Context()), toolstest.Call("write_file", arguments))
+		if (err != nil) != refused {
+			t.Errorf("%q: %v", content, err)
+		}
+	}
+}
+
 // TestBrokenIsTakenBack: a parser of the workspace judges the edits of a small model in other languages.
 func TestBrokenIsTakenBack(t *testing.T) {
 	b := toolstest.Open(t, map[string]string{"a.py": pyFile})
