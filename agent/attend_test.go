@@ -322,8 +322,14 @@ func TestSpeedIsShown(t *testing.T) {
 
 // An answer may be as long as the task needs, and not longer.
 func TestAnswerLimit(t *testing.T) {
-	for _, c := range []struct{ configured, view, want int }{{0, 0, 2048}, {0, 3000, 2048}, {0, 20_000, 8512}, {300, 20_000, 300}} {
-		if got := answerLimit(c.configured, c.view); got != c.want {
+	for _, c := range []struct {
+		configured, view int
+		parameters       int64
+		want             int
+	}{
+		{0, 0, 0, 2048}, {0, 3000, 5e8, 2048}, {0, 20_000, 5e8, 8512}, {300, 20_000, 0, 300}, {0, 200, 2.7e8, 592}, {0, 3000, 1.3e8, 1712},
+	} {
+		if got := answerLimit(c.configured, c.view, c.parameters); got != c.want {
 			t.Errorf("%d configured, %d bytes in view: %d, want %d", c.configured, c.view, got, c.want)
 		}
 	}

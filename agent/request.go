@@ -201,7 +201,7 @@ func (q *requests) limit() int {
 		return q.maxTokens
 	}
 	if q.model.form == llm.FormFiles {
-		return answerLimit(0, q.largestFile())
+		return answerLimit(0, q.largestFile(), q.model.caps.Parameters)
 	}
 	limit := callTokens
 	if q.model.caps.Thinking || q.model.caps.Parameters == 0 {
@@ -213,18 +213,26 @@ func (q *requests) limit() int {
 // Default limits of an answer, in tokens.
 const (
 	minTokens   = 2048 // without files in view
+	tinyTokens  = 512  // the same, for models below tinyModel
 	callTokens  = 4096
 	thinkTokens = 8192
 )
 
+// tinyModel is the number of parameters below which a long answer never was a right one.
+const tinyModel = 400_000_000
+
 // answerLimit returns the maximum number of tokens of an answer that writes a file: the
 // configured limit, or else enough for view, the size in bytes of the largest file in
 // view, and some words.
-func answerLimit(configured, view int) int {
+func answerLimit(configured, view int, parameters int64) int {
+	least := minTokens
+	if parameters > 0 && parameters < tinyModel { //control:tiny-answers
+		least = tinyTokens
+	}
 	if configured > 0 {
 		return configured
 	}
-	return max(minTokens, view*2/5+minTokens/4)
+	return max(least, view*2/5+tinyTokens)
 }
 
 // maxWhole is the largest size, in bytes, of a file that is rewritten as a whole.

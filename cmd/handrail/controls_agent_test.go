@@ -103,6 +103,7 @@ var controlsOfAgent = []control{
 	{"tried-needs-no-reason", "false", "./agent", "TestReasonAfterARefusedEdit"},
 	{"tries-end", "value false", "./agent", "TestTriesEnd"},
 	{"most-lines-stay", "false", "./agent/tools/edit", "TestMostLinesStay"},
+	{"tiny-answers", "false", "./agent", "TestAnswerLimit"},
 	{"edits-keep-syntax", "false", "./agent/tools/edit", "TestSyntaxIsKept"},
 	{"broken-is-taken-back", "drop", "./agent/tools/edit", "TestBrokenIsTakenBack"},
 	{"made-once", "false", "./agent/tools/edit", "TestMadeOnce"},

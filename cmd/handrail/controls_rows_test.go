@@ -157,7 +157,7 @@ agent.TestRedIsNotDone: tests-pass-the-gate broken-is-not-done tries-end
 ollama.TestDroppedCall: other-calls-ran garbled-before-dead page-is-no-answer cut-is-told context-cut
     older-calls name-in-pieces
 agent.TestAnswerInCircles: few-words said-twice-before file-a-third-time shown-repetition silence-is-said
-    bounded-answer
+    bounded-answer tiny-answers
 agent.TestRunWaitsForTheServer: memory-is-waited-for outgrown-memory free-the-hung
 seat.TestTake: seat-given-back waiting-is-said waiting-is-free operators-window window-is-asked refused-cache
 agent.TestStuckSessionEnds: cut-off-is-no-repetition mistakes-by-answers forgotten-calls
