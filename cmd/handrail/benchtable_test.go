@@ -128,7 +128,7 @@ var rows = []row{
 	{what: "the same: an answer wakes one, to its first request", figure: "ManyParked wake-ms", most: 1000},
 	{what: "the same: memory while all wait; without the pages of its program, MiB", figure: "ManyParked resting-MiB", most: 100, beside: "ManyParked own-MiB"},
 	{what: "beside 1,000,000 old sessions: the slowest list or look; beside 10,000", figure: "Old/1000000/* ns/op", most: 50, beside: "Old/10000/* ns/op"},
-	{what: "1,000 deliveries a second, 99th percentile", figure: "Load p99-ms", most: 10},
+	{what: "1,000 deliveries a second, 99th percentile; a bare handler", figure: "Load/handrail p99-ms", most: 10, beside: "Load/bare p99-ms"},
 	{what: "20,000 branches, first mirror; 2,000", figure: "Branches/first/20000 ns/op", beside: "Branches/first/2000 ns/op", times: 10},
 	{what: "20,000 branches, look-up of one; 2,000", figure: "Branches/look-up/20000 ns/op", beside: "Branches/look-up/2000 ns/op", times: 10},
 	{what: "20,000 branches, fetch of a commit; 2,000", figure: "Branches/fetch/20000 ns/op", beside: "Branches/fetch/2000 ns/op", times: 10},
