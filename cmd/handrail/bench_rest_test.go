@@ -22,7 +22,7 @@ import (
 // some seconds after its start: all of it, and the part that no file backs.
 func BenchmarkRest(b *testing.B) {
 	p := build(b)
-	script, err := llmtest.ParseScript([]byte("model: {name: m, tools: true, context: 32768}\nturns: []\n"))
+	script, err := llmtest.ParseScript([]byte("model: {name: m, tools: true, context: 32768}\nturns: [{say: nothing, repeat: true, optional: true}]\n"))
 	fatal(b, err)
 	model, err := llmtest.Start(script, llmcheck.Dialect)
 	fatal(b, err)
@@ -46,10 +46,10 @@ func BenchmarkRest(b *testing.B) {
 		var said bytes.Buffer
 		cmd.Stdout, cmd.Stderr = &said, &said
 		fatal(b, cmd.Start())
-		for ready := false; !ready && ctx.Err() == nil; time.Sleep(50 * time.Millisecond) {
+		for ready := false; !ready && ctx.Err() == nil; pause(50 * time.Millisecond) {
 			ready = isReady(ctx, at)
 		}
-		time.Sleep(5 * time.Second) // it looks for work, and asks GitHub and the model who they are
+		pause(5 * time.Second) // it looks for work, and asks GitHub and the model who they are
 		resident, shared := memoryMiB(b, cmd.Process.Pid)
 		_ = cmd.Process.Signal(syscall.SIGTERM)
 		if err := cmd.Wait(); err != nil || resident == 0 {
