@@ -530,9 +530,9 @@ type Outcome struct {
 var ErrFenced = errors.New("session is held by another worker")
 
 // Log stores the events of one session. Append stores all events or none, is durable
-// when it returns, sets Seq, Prev and Hash in the given events, and fails with
-// [ErrFenced] after the lease was lost. Events returns the events with Seq > after,
-// in order. Both are safe for concurrent use.
+// when it returns (but for answers, see [File.Append]), sets Seq, Prev and Hash in the
+// given events, and fails with [ErrFenced] after the lease was lost. Events returns the
+// events with Seq > after, in order. Both are safe for concurrent use.
 type Log interface {
 	Append(ctx context.Context, events ...*Event) error
 	Events(ctx context.Context, after int64) ([]Event, error)

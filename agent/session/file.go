@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 )
 
 // File is a [Log] in a file, with one event per line, for the command line. Only one
@@ -16,6 +17,7 @@ import (
 type File struct {
 	kept Memory // content of the file
 	f    *os.File
+	sync func(*os.File) error
 }
 
 // OpenFile opens or creates the log at path. It removes a last line that a crash cut
@@ -25,7 +27,7 @@ func OpenFile(path string) (*File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open log: %w", err)
 	}
-	l := &File{f: f}
+	l := &File{f: f, sync: syncData}
 	if err := l.load(); err != nil {
 		return nil, errors.Join(fmt.Errorf("read log %s: %w", path, err), f.Close())
 	}
@@ -68,7 +70,8 @@ func ReadEvents(r io.Reader) ([]Event, int64, error) {
 	}
 }
 
-// Append implements [Log].
+// Append implements [Log]. An answer of a model is on the disk with the next event: nothing is done
+// before, and a model that is asked again answers again.
 func (l *File) Append(ctx context.Context, events ...*Event) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -88,8 +91,9 @@ func (l *File) Append(ctx context.Context, events ...*Event) error {
 	if err != nil {
 		return fmt.Errorf("write log: %w", err)
 	}
-	if _, err = l.f.Write(buf.Bytes()); err == nil {
-		err = l.f.Sync()
+	_, err = l.f.Write(buf.Bytes())
+	if err == nil && slices.ContainsFunc(events, func(e *Event) bool { return e.Type != TypeAnswer }) {
+		err = l.sync(l.f)
 	}
 	if err != nil {
 		// An incomplete line must not precede the next event.

@@ -124,6 +124,38 @@ func TestFileSurvivesATornLine(t *testing.T) {
 	}
 }
 
+// TestFileWaitsForTheDisk: all events but a model's answer are on the disk after Append.
+func TestFileWaitsForTheDisk(t *testing.T) {
+	l, err := OpenFile(filepath.Join(t.TempDir(), "log.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var onDisk int64
+	l.sync = func(f *os.File) error {
+		info, err := f.Stat()
+		onDisk = info.Size()
+		return err
+	}
+	defer l.Close()
+	answer, call := NewEvent(TypeAnswer, 1, Answer{Content: "x"}), NewEvent(TypeDecision, 1, Decision{Call: "c1"})
+	for _, step := range []struct {
+		events []*Event
+		wait   bool
+	}{{[]*Event{answer}, false}, {[]*Event{call}, true}, {[]*Event{NewEvent(TypeAnswer, 2, Answer{}), NewEvent(TypeNote, 2, Note{})}, true}} {
+		before := onDisk
+		if err := l.Append(t.Context(), step.events...); err != nil {
+			t.Fatal(err)
+		}
+		info, err := l.f.Stat()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := info.Size(); step.wait && onDisk != want || !step.wait && onDisk != before {
+			t.Errorf("%s: %d bytes are on the disk, of %d", step.events[0].Type, onDisk, want)
+		}
+	}
+}
+
 func TestNewID(t *testing.T) {
 	seen := map[string]bool{}
 	for range 1000 {

@@ -114,6 +114,9 @@ func send(b *testing.B, client *http.Client, r *http.Request) {
 		return
 	}
 	defer resp.Body.Close()
+	if _, err := io.Copy(io.Discard, resp.Body); err != nil { // an answer read to its end keeps the connection
+		b.Error(err)
+	}
 	if resp.StatusCode != http.StatusAccepted {
 		b.Errorf("status is %d", resp.StatusCode)
 	}

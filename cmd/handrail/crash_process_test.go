@@ -20,13 +20,12 @@ import (
 // those that systems give away, so none is taken while its server is dead.
 var steadyPorts atomic.Int64
 
-func steadyAddress(t *testing.T) string {
+func steadyAddress(t testing.TB) string {
 	t.Helper()
 	for range 2000 {
 		n := (int64(os.Getpid())*37 + steadyPorts.Add(1)) % 20000
 		addr := fmt.Sprintf("127.0.0.1:%d", 11000+n)
-		if l, err := net.Listen("tcp", addr); err == nil {
-			must(t, l.Close())
+		if l, err := net.Listen("tcp", addr); err == nil && l.Close() == nil {
 			return addr
 		}
 	}

@@ -198,15 +198,16 @@ func ownMiB(t *testing.T, pid int) int {
 	return resident - shared
 }
 
-func memoryMiB(t *testing.T, pid int) (resident, shared int) {
+func memoryMiB(t testing.TB, pid int) (resident, shared int) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "statm"))
 	if err != nil {
 		return 0, 0
 	}
 	var all int
-	_, err = fmt.Sscan(string(text), &all, &resident, &shared)
-	must(t, err)
+	if _, err = fmt.Sscan(string(text), &all, &resident, &shared); err != nil {
+		t.Fatal(err)
+	}
 	page := os.Getpagesize()
 	return resident * page >> 20, shared * page >> 20
 }

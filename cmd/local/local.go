@@ -136,8 +136,9 @@ func Open(ctx context.Context, term *terminal.Terminal, w Wish) (s *Session, err
 			untrusted.EscapeLine(err.Error()),
 		)
 	}
-	s.repo.Follow(tree.Settings(ctx))
-	s.by = tree.Identity(ctx)
+	settings, by := tree.Settings(ctx)
+	s.repo.Follow(settings)
+	s.by = by
 	if before == nil {
 		return s, s.begin(ctx, w, tree)
 	}

@@ -31,15 +31,31 @@ var ErrBare = errors.New(
 )
 
 // Tree is the checked out files of a clone.
-type Tree struct{ dir string }
+type Tree struct {
+	dir  string
+	info string // directory of the clone's own ignore and attributes files
+}
 
 // Of returns the tree at dir or above it.
 func Of(ctx context.Context, dir string) (Tree, error) {
-	top, err := Tree{dir}.git(ctx, nil, "rev-parse", "--show-toplevel")
+	at := Tree{dir: dir}
+	list, err := at.git(
+		ctx, nil, "rev-parse", "--show-toplevel", "--git-path", "info/exclude", "--git-path", "info/attributes",
+	)
 	if err != nil && strings.Contains(err.Error(), "must be run in a work tree") {
 		err = ErrBare
 	}
-	return Tree{strings.TrimSuffix(top, "\n")}, err
+	if err != nil {
+		return Tree{}, err
+	}
+	const exclude, attributes = "/exclude\n", "/attributes\n"
+	i := strings.LastIndex(list, exclude) // names of directories may have line ends
+	if i < 0 {
+		return Tree{}, fmt.Errorf("git rev-parse: it says %q", list)
+	}
+	own := strings.TrimSuffix(list[i+len(exclude):], attributes)
+	info, err := filepath.Abs(at.path(own))
+	return Tree{strings.TrimSuffix(list[:i], "\n"+own), info}, err
 }
 
 // Dir returns the root directory of the tree.
@@ -187,37 +203,30 @@ func (t Tree) path(name string) string {
 	return filepath.Join(t.dir, name)
 }
 
-// Identity returns the committer from git's settings. It is the zero value if they are
-// incomplete.
-func (t Tree) Identity(ctx context.Context) gitops.Signature {
-	set := t.values(ctx, `^user\.(name|email)$`)
-	who := gitops.Signature{Name: strings.TrimSpace(set["user.name"]), Email: strings.TrimSpace(set["user.email"])}
-	if who.Name == "" || who.Email == "" {
-		return gitops.Signature{}
-	}
-	return who
-}
-
 // maxSettings is the number of bytes to read of a file of settings.
 const maxSettings = 1 << 20
 
 // Settings returns the settings by which git would commit here: the owner's ignore and
-// attributes files, those in the repository, core.autocrlf and core.ignoreCase. It is the zero value
-// without a tree; unreadable files count as empty, as for git.
-func (t Tree) Settings(ctx context.Context) (s gitops.Settings) {
-	if t.dir == "" {
-		return s
+// attributes files, those in the repository, core.autocrlf and core.ignoreCase; and the committer, the zero
+// value if git knows no name or no address. Without a tree the committer alone is known; unreadable files
+// count as empty, as for git.
+func (t Tree) Settings(ctx context.Context) (s gitops.Settings, by gitops.Signature) {
+	set := t.values(ctx, `^(user\.(name|email)|core\.(excludesfile|attributesfile|autocrlf|ignorecase)|`+filterKeys+`)$`)
+	by = gitops.Signature{Name: strings.TrimSpace(set["user.name"]), Email: strings.TrimSpace(set["user.email"])}
+	if by.Name == "" || by.Email == "" {
+		by = gitops.Signature{}
 	}
-	set := t.values(ctx, `^(core\.(excludesfile|attributesfile|autocrlf|ignorecase)|`+filterKeys+`)$`)
-	list, _ := t.git(ctx, nil, "rev-parse", "--git-path", "info/exclude", "--git-path", "info/attributes")
-	exclude, attributes, _ := strings.Cut(strings.TrimSuffix(list, "\n"), "\n")
-	s.Ignored = t.owned(ctx, set, "core.excludesfile", "ignore") + "\n" + t.read(exclude)
-	s.Below, s.Above = t.owned(ctx, set, "core.attributesfile", "attributes"), t.read(attributes)
+	if t.dir == "" {
+		return s, by
+	}
+	s.Ignored = t.owned(ctx, set, "core.excludesfile", "ignore") + "\n" + t.read(filepath.Join(t.info, "exclude"))
+	s.Below = t.owned(ctx, set, "core.attributesfile", "attributes")
+	s.Above = t.read(filepath.Join(t.info, "attributes"))
 	ends := set["core.autocrlf"]
 	s.AutoCRLF = strings.EqualFold(ends, "input") || isTrue(ends)
 	s.Caseless = isTrue(set["core.ignorecase"])
 	s.Filters = slices.Compact(slices.Sorted(maps.Values(filters(set))))
-	return s
+	return s, by
 }
 
 // values returns the settings whose keys match a pattern of git, the last one of each key. A
