@@ -56,8 +56,8 @@ func TestTestsThatPass(t *testing.T) {
 		{run("sh test.sh") + good + run("sh test.sh > log.txt") + end, "exit 0, ", "before"},
 		{good + run("sh test.sh") + run("echo more >> a.txt") + end, ", before the last changes", ""},
 		{"- calls: [{name: write_file, arguments: {path: a.txt, content: good}}, {name: run_terminal_command, arguments: {command: sh test.sh}}, {name: write_file, arguments: {path: b.txt, content: b}}]\n" + end, ", before the last changes", "at checkpoint"},
-		{good + run("cat test.sh; ls") + end, "no run of the tests", "exit"},
-		{good + run("echo x | cat; exit 3") + end, "no run of the tests", "exit"},
+		{good + run("cat test.sh; ls") + end, "no tests were run", "exit"},
+		{good + run("echo x | cat; exit 3") + end, "no tests were run", "exit"},
 	} {
 		b := newBench(t, head+tt.script, tested)
 		b.allowCommands()

@@ -132,7 +132,7 @@ func (t *Tested) applyCheckpoint(e Event, p *Checkpoint) {
 // claims.
 func (t *Tested) Words() string {
 	if t.Last == nil {
-		return "no run of the tests"
+		return "no tests were run"
 	}
 	words := t.Last.Tests.String()
 	if e := t.Last.Tests.Exit; !t.Last.Tests.Unknown && (e == 126 || e == 127) {

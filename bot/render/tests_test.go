@@ -23,13 +23,13 @@ func TestTestsAreTold(t *testing.T) {
 	if !strings.Contains(summary(&long), want) || !strings.Contains(summaryFor(&long, 3), want) {
 		t.Error("a long answer loses the line of the tests")
 	}
-	first := session.Outcome{Status: session.StatusDone, Summary: "Half of it.", Tests: "no run of the tests"}
+	first := session.Outcome{Status: session.StatusDone, Summary: "Half of it.", Tests: "no tests were run"}
 	both := PullBody(&session.State{Phase: session.PhaseDone, Outcome: &out, Ends: []session.Outcome{first, out}}, "kim", Origin{Number: 1})
 	if strings.Count(both, "Seen by Handrail") != 1 || !strings.Contains(both, want) || !strings.Contains(both, "Half of it.") {
 		t.Errorf("the tests are told of each request, not of what is there: %s", both)
 	}
 	none := session.Tested{}
-	if got := none.Words(); got != "no run of the tests" {
+	if got := none.Words(); got != "no tests were run" {
 		t.Error(got)
 	}
 }
