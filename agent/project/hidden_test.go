@@ -80,8 +80,8 @@ func TestHidden(t *testing.T) {
 
 // Rules hide files in each encoding that editors write.
 func TestHiddenInUTF16(t *testing.T) {
-	for order, mark := range map[binary.AppendByteOrder]string{binary.LittleEndian: "\xff\xfe", binary.BigEndian: "\xfe\xff"} {
-		text := []byte(mark)
+	for _, order := range []binary.AppendByteOrder{binary.LittleEndian, binary.BigEndian} {
+		text := order.AppendUint16(nil, 0xfeff)
 		for _, c := range "keys/\r\n*.pem\r\n" {
 			text = order.AppendUint16(text, uint16(c))
 		}

@@ -177,7 +177,8 @@ func several(line string) bool { return strings.ContainsAny(strings.TrimSpace(li
 // leave that open, a success counts only with an output that speaks of tests.
 func counts(line string, exit int, known []string, output string) sureness {
 	how, _ := certainty(line, known)
-	if exit == 0 && how == perhaps && judge(output).verdict() == session.TestsSilent { //control:unknown-runner-proves-nothing
+	open := exit == 0 && how == perhaps
+	if open && judge(output).verdict() == session.TestsSilent { //control:unknown-runner-proves-nothing
 		return never
 	}
 	return how
