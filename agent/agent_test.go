@@ -181,6 +181,7 @@ type states struct {
 	trees map[string]map[string]string
 	out   []string // commits that were published
 	fails int      // publications that fail
+	asked []Publication
 }
 
 var errUnpublished = errors.New("the remote does not answer")
@@ -263,6 +264,7 @@ func (s *states) diff(from, to map[string]string) []session.FileChange {
 }
 
 func (s *states) Publish(_ context.Context, p Publication) (session.Checkpoint, error) {
+	s.asked = append(s.asked, p)
 	if s.fails--; s.fails >= 0 {
 		return session.Checkpoint{}, errUnpublished
 	}

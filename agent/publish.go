@@ -50,7 +50,6 @@ func (p *publisher) publish(ctx context.Context) (*session.Outcome, error) {
 		}
 	}
 	pub := Publication{
-		Turn:     p.Turns,
 		Saved:    p.Saved,
 		When:     p.SavedAt,
 		Parent:   p.Published,
@@ -58,6 +57,7 @@ func (p *publisher) publish(ctx context.Context) (*session.Outcome, error) {
 		TookBack: p.Newest.TookBack,
 		Merge:    m,
 	}
+	pub.Turn = p.SavedIn //control:same-commit-again
 	if p.Publish.Approval().IsApproved() {
 		pub.Approval = p.Publish.Request.ID
 	}

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/agent/tools"
 	"github.com/handrail-bot/handrail/policy"
@@ -26,6 +28,9 @@ func TestOutageDuringAnAction(t *testing.T) {
 	b.must(session.StatusDone)
 	if got := b.states.published()["a.txt"]; got != "2\n" || len(b.states.out) != 1 {
 		t.Errorf("published %q in %d commits", got, len(b.states.out))
+	}
+	if n := len(b.states.asked); n != 2 || cmp.Diff(b.states.asked[0], b.states.asked[1]) != "" {
+		t.Errorf("another commit is pushed, beside one that may be there: %+v", b.states.asked)
 	}
 	b = newBench(t, head+"- calls: [{name: write_file, arguments: {path: a.txt, content: \"2\\n\"}}]\n"+done, map[string]string{"a.txt": "1\n"})
 	b.states.fails = 1

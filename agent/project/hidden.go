@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/handrail-bot/handrail/agent/tools"
 	"github.com/handrail-bot/handrail/policy/ignore"
 )
 
@@ -39,11 +40,12 @@ func HiddenBy(ctx context.Context, trees ...Files) (Hidden, error) {
 			if path.Base(e.Path) != IgnoreName || strings.HasSuffix(e.Path, "/") {
 				continue
 			}
-			text, _, err := tree.ReadAll(ctx, e.Path, maxIgnore)
+			data, _, err := tree.ReadAll(ctx, e.Path, maxIgnore)
 			if err != nil {
 				return h, fmt.Errorf("read %s: %w", e.Path, err)
 			}
-			if found := ignore.Parse(string(text)); len(found) > 0 {
+			text, _ := tools.Decode(data)
+			if found := ignore.Parse(text); len(found) > 0 {
 				rules[path.Dir(e.Path)] = found
 				fmt.Fprintf(sum, "%q %q\n", e.Path, text)
 			}

@@ -2,6 +2,7 @@ package project_test
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -74,6 +75,20 @@ func TestHidden(t *testing.T) {
 	}
 	if _, err := project.HiddenBy(t.Context(), tree{".agentignore": strings.Repeat("x\n", 1<<20)}); !errors.Is(err, workspace.ErrTooLarge) {
 		t.Errorf("rules that cannot be read: %v", err)
+	}
+}
+
+// Rules hide files in each encoding that editors write.
+func TestHiddenInUTF16(t *testing.T) {
+	for _, order := range []binary.AppendByteOrder{binary.LittleEndian, binary.BigEndian} {
+		text := order.AppendUint16(nil, 0xfeff)
+		for _, c := range "keys/\r\n*.pem\r\n" {
+			text = order.AppendUint16(text, uint16(c))
+		}
+		h, err := project.HiddenBy(t.Context(), tree{".agentignore": string(text)})
+		if err != nil || !h.Hides("keys/a") || !h.Hides("x.pem") || h.Hides("a.go") {
+			t.Errorf("%s: %v, %+v", order, err, h)
+		}
 	}
 }
 

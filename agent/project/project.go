@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/handrail-bot/handrail/agent/tools"
 	"github.com/handrail-bot/handrail/agent/workspace"
 	"github.com/handrail-bot/handrail/policy/pattern"
 )
@@ -88,7 +89,8 @@ func (t *tree) read(ctx context.Context, name string) string {
 	if err != nil || slices.Contains(data, 0) {
 		return ""
 	}
-	return strings.ToValidUTF8(string(data), "\uFFFD")
+	text, _ := tools.Decode(data)
+	return strings.ToValidUTF8(text, "\uFFFD")
 }
 
 // Discover finds the facts about a project. Unreadable files are left out. It fails
@@ -168,12 +170,38 @@ func vendored(name string) bool {
 // readmeName matches a README in any spelling, in the root or in docs.
 var readmeName = pattern.Lazy(`(?i)^(?:docs/)?readme(?:\.(?:md|markdown|rst|adoc|asciidoc|txt))?$`)
 
-// comment matches HTML comments, which readers do not see, and those of Markdown and
-// AsciiDoc. An unterminated one extends to the end.
-var comment = pattern.Lazy(`(?s)<!--.*?(?:-->|$)|(?m-s:^\[//\]: #.*$)`)
+// comment matches comments of HTML, which readers do not see, and those of Markdown: definitions
+// of links to nowhere, with a title of perhaps several lines. An unterminated comment of HTML
+// extends to the end.
+var comment = pattern.Lazy(`(?s)<!--.*?(?:-->|$)|(?m-s:^ {0,3}\[[^\]\n]+\]:[ \t]*(?:#|<>)[ \t]*` +
+	`(?:\((?:[^()\\]|\\.)*\)|"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|.*)$)`)
 
 // docComment matches the comments of AsciiDoc, a block or a line.
 var docComment = pattern.Lazy(`(?ms)^////+[ \t]*$.*?(?:^////+[ \t]*$|\z)|(?m-s:^//(?:[^/\n].*)?$)`)
+
+// markup matches the blocks of reStructuredText that are no plain text, and noComment those of
+// them that are no comments.
+var (
+	markup    = pattern.Lazy(`(?m)^\.\.(?:[ \t].*)?$(?:\n(?:[ \t]+.*|[ \t]*$))*`)
+	noComment = pattern.Lazy(`^\.\.[ \t]+(?:[\w:.+-]+::|_|\[|\|)`)
+)
+
+// withoutComments returns the part of a README that its readers see.
+func withoutComments(name, text string) string {
+	text = strings.ReplaceAll(text, "\r\n", "\n")
+	switch ext := strings.ToLower(path.Ext(name)); {
+	case ext == ".rst":
+		return markup().ReplaceAllStringFunc(text, func(block string) string {
+			if noComment().MatchString(block) {
+				return block
+			}
+			return ""
+		})
+	case strings.HasPrefix(ext, ".a"):
+		text = docComment().ReplaceAllString(text, "")
+	}
+	return comment().ReplaceAllString(text, "")
+}
 
 // readme returns the beginning of the README without badges, pictures and comments.
 func readme(ctx context.Context, t *tree) string {
@@ -191,10 +219,7 @@ func readme(ctx context.Context, t *tree) string {
 		)
 	})
 	for _, name := range names {
-		text := comment().ReplaceAllString(t.read(ctx, name), "")
-		if strings.HasPrefix(strings.ToLower(path.Ext(name)), ".a") {
-			text = docComment().ReplaceAllString(text, "")
-		}
+		text := withoutComments(name, t.read(ctx, name))
 		if strings.TrimSpace(text) == "" {
 			continue
 		}

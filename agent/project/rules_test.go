@@ -195,6 +195,10 @@ func TestReadmeComments(t *testing.T) {
 		"readme.adoc":     "// HIDDEN\n= Shown\n\n////\nHIDDEN\n////\nText. https://x//y\n",
 		"README.ASCIIDOC": "= Shown\n////\nHIDDEN\n",
 		"docs/README.md":  "# Shown\n<!--\nHIDDEN",
+		"README.md":       "# Shown\r\n\r\n[//]: # (a note\r\nHIDDEN\r\n)\r\n\r\nText. https://x//y\r\n",
+		"readme":          "# Shown\n\n[comment]: <> (HIDDEN)\n[note]: # \"HIDDEN\n HIDDEN\"\n",
+		"readme.asciidoc": "= Shown\r\n////\r\nHIDDEN\r\n////\r\nText. https://x//y\r\n",
+		"README.rst":      "..\n   HIDDEN\n\nTool\n====\n\n.. HIDDEN\n   HIDDEN\n\n   HIDDEN\n\n.. note:: Shown\n\n.. _a: https://x//y\n",
 	} {
 		f, err := Discover(t.Context(), open(t, map[string]string{name: text}))
 		if err != nil {

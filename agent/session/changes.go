@@ -23,6 +23,7 @@ type Changes struct {
 	Unpushed    []FileChange // diff from Published to Saved
 	Newest      *Checkpoint  // checkpoint of the saved state; nil for the base
 	SavedAt     time.Time    // time of its event
+	SavedIn     int          // turn of its event
 	Sent        []*Push      // pushes to report to the user
 	Tests       Tested       // state of the tests
 	LeftOut     []LeftOut    // workspace content that no checkpoint can hold
@@ -121,7 +122,7 @@ func (w *Changes) recordWish(p *Message) {
 
 func (w *Changes) take(e Event, p *Checkpoint) {
 	w.push(e, p)
-	w.Saved, w.Newest, w.SavedAt = p.Commit, p, e.Time
+	w.Saved, w.Newest, w.SavedAt, w.SavedIn = p.Commit, p, e.Time, e.Turn
 	if p.Branch != "" {
 		w.Branch = p.Branch
 	}

@@ -1,6 +1,7 @@
 package speech
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 
@@ -29,18 +30,26 @@ var (
 			`|ho (?:corretto|aggiunto|modificato|cambiato|rimosso|creato|aggiornato)` +
 			`|ik heb .{0,80}(?:aangepast|gewijzigd|toegevoegd|opgelost|verwijderd)|(?:naprawił|doda|zmieni|usun)\S*m ` +
 			`|(?:я )?(?:исправил|добавил|изменил|удалил|обновил|переименовал)` +
-			`|我?(?:已经|已)(?:修复|修改|更新|添加|完成|删除|重命名|更改)` +
+			`|我?(?:已经|已)(?:修复|修改|更新|添加|完成|删除|重命名|更改)(?:[^的]|$)` +
 			`|.*(?:修正|変更|追加|更新|削除|対応|完了)しました|.*(?:수정|변경|추가|삭제|완료)(?:했|하였|됐|되었)습니다)`,
 	)
 	negates = pattern.Lazy(
 		`(?i)(?:^|\PL)(?:no|not|nothing|none|never|cannot|nicht|nichts|kein\pL*|rien|aucune?|nada|ningun\pL*` +
 			`|niente|nessun\pL*|niets|geen|nic|nie|не|ничего)(?:\PL|$)|n't|没有|未|なし|ません|않`,
 	)
-	announces = pattern.Lazy(`(?i)^(?:(?:okay|ok|sure|now|so|first|next|then),? )*` +
-		`(?:i will|i'll|i am going to|i'm going to|i need to|let me|let's)(?: (\pL+)|$)` +
-		`|^(?:ich werde|ich (?:lese|schaue|ändere|suche)|lass mich|zuerst|als erstes|als nächstes` +
-		`|je vais|d'abord|laissez-moi|voy a|primero|déjame|vou |primeiro|deixe-me|per prima cosa|eerst|ik ga|najpierw` +
-		`|сначала|сейчас я|я (?:сейчас|буду|посмотрю|прочитаю)|давайте|首先|我会|我将|我来|让我|接下来|まず|これから|먼저)`)
+	// describes matches a sentence about things that a participle names: "Deleted files are kept".
+	describes = pattern.Lazy(`(?i)^(?:` + englishDone + `) ([\pL-]+(?: [\pL-]+)?) ` +
+		`(?:is|are|was|were|will|has|have|had|can|may|must|should|gets?|goe?s?|lives?|stays?|remains?|come|appear)(?:\PL|$)`)
+	announces = pattern.Lazy(`(?i)^(?:(?:okay|ok|sure|now|so|first|next|then|zuerst|d'abord|primero|primeiro),? )*` +
+		`(?:i will|i'll|i am going to|i'm going to|i need to|let me|let's|lass mich|laissez-moi|déjame|deixe-me)` +
+		`(?: (\pL+)|$)` +
+		`|^(?:ich (?:werde|lese|schaue|ändere|suche)|(?:zuerst|als erstes|als nächstes) \S+ ich(?:\PL|$)` +
+		`|(?:d'abord,? )?je vais|d'abord,? je |(?:primero,? )?voy a|primero,? \S+ré(?:\PL|$)|(?:primeiro,? )?vou ` +
+		`|primeiro,? \S+rei(?:\PL|$)|per prima cosa,? \S+rò(?:\PL|$)|ik ga|eerst \S+ ik(?:\PL|$)` +
+		`|najpierw \S+[ęm](?:\PL|$)|сначала \S+[ую](?:\PL|$)|(?:сначала |сейчас )?я (?:сейчас|буду|посмотрю|прочитаю)` +
+		`|давайте|(?:首先|接下来)?[，,]?(?:我会|我将|我来|我先|让我)|(?:まず|これから).*(?:確認します|てみます|ましょう)` +
+		`|(?:먼저|이제) .*겠습니다)`)
+	offers = pattern.Lazy(`(?i)\bif you(?:'d)? (?:want|like|wish|prefer)\b|\b(?:happy|glad) to\b`)
 )
 
 // Participles of changes.
@@ -54,19 +63,31 @@ const (
 )
 
 // refrains are words after an announcement that take it back, or turn it to the reader.
-const refrains = " know not never leave wait "
+const refrains = " know not never leave wait gladly happily wissen savoir saber "
+
+// bound are words by which what follows a participle is its object.
+const bound = " the a an this that these those which so and it them all both in to of for by with as "
 
 // ClaimsChange reports whether a closing message says that a change was made, or says
 // nothing at all.
 func ClaimsChange(text string) bool {
 	list := sentences(text)
 	for i, s := range list {
-		claims := i == 0 && claimFirst().MatchString(s) || claimSelf().MatchString(s)
+		claims := i == 0 && claimFirst().MatchString(s) && !describesThings(s) || claimSelf().MatchString(s)
 		if claims && !negates().MatchString(s) {
 			return true
 		}
 	}
 	return len(list) == 0
+}
+
+// describesThings reports whether a sentence that begins with a participle has things with
+// that participle for its subject.
+func describesThings(sentence string) bool {
+	m := describes().FindStringSubmatch(sentence)
+	return m != nil && !slices.ContainsFunc(strings.Fields(strings.ToLower(m[1])), func(word string) bool {
+		return strings.Contains(bound, " "+word+" ")
+	})
 }
 
 // Announces reports whether a message without a call ends with the announcement of work:
@@ -82,8 +103,9 @@ func Announces(text string) bool {
 	if len(list) == 0 {
 		return false
 	}
-	m := announces().FindStringSubmatch(list[len(list)-1])
-	return m != nil && !strings.Contains(refrains, " "+strings.ToLower(m[1])+" ")
+	last := list[len(list)-1]
+	m := announces().FindStringSubmatch(last)
+	return m != nil && !offers().MatchString(last) && !strings.Contains(refrains, " "+strings.ToLower(m[1])+" ")
 }
 
 // sentences splits a text into its sentences, without marks before their first letter.

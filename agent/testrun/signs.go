@@ -51,7 +51,7 @@ var summaries = [...]summary{
 	// ctest, tasty, zig
 	{line: pattern.Lazy(`^\d+% tests passed, \d+ tests? failed out of \d+$`), failures: true},
 	{line: pattern.Lazy(`^\d+% tests passed, \d+ tests? failed out of \d+$`), wordFirst: true},
-	{line: pattern.Lazy(`^All \d+ tests passed`)},
+	{line: pattern.Lazy(`^\s*All \d+ tests passed`)},
 	{line: pattern.Lazy(`^\d+ out of \d+ tests? failed`), failures: true},
 	// phpunit, codeception
 	{line: pattern.Lazy(`^OK \(\d+ tests?, `)},
@@ -84,6 +84,10 @@ var summaries = [...]summary{
 	{line: pattern.Lazy(`^(?:Success|Failure)! \d+ passed, \d+ failed`)},
 	{line: pattern.Lazy(`^\s*│ +(?:Tests|Passing|Failing|Pending|Skipped): +\d+ +│$`), wordFirst: true},
 	{line: pattern.Lazy(`^Spec Files:\s+\d+ passed, `)},
+	// web-test-runner, alcotest, node-tap
+	{line: pattern.Lazy(`\| \d+/\d+ test files \| \d+ passed, \d+ failed`)},
+	{line: pattern.Lazy(`^Test Successful in [\d.]+s\. \d+ tests? run\.$`)},
+	{line: pattern.Lazy(`^# \{ total: \d+(?:, [a-z]+: \d+)* \}$`), wordFirst: true},
 }
 
 var (
@@ -165,6 +169,8 @@ var (
 			`test configuration file) (?:were |was |are |is )?(?:found|executed|ran|run|collected|available|defined|match(?:e[sd]|ing)|`+
 			`specified|configured|written|yet\b|the given)`,
 		`(?i)\bno suitable tests defined\b`,
+		`\bdid not discover any tests\b`,
+		`^error: 0 test files matching `,
 		`^No tasks were executed as part of this run`,
 		`^\s*NX +(?:.* )?No tasks were run`,
 		`^None of the selected packages has a "`,

@@ -3,6 +3,7 @@ package testrun
 
 import (
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -18,7 +19,7 @@ import (
 var (
 	testers = [...]string{
 		"pytest", "py.test", "jest", "vitest", "rspec", "tox", "nox", "ctest", "phpunit", "gotestsum", "unittest",
-		"mocha", "behave", "ava", "tap", "bats", "busted", "prove", "pest",
+		"mocha", "behave", "ava", "tap", "bats", "busted", "prove", "pest", "testOnly", "testQuick",
 	}
 	builders = [...]string{
 		"go", "npm", "yarn", "pnpm", "bun", "deno", "node", "cargo", "make", "gmake", "ninja", "just", "task",
@@ -49,6 +50,13 @@ var (
 		"node":     {"--test"},
 		"setup.py": {"pytest"},
 	}
+	// tasks match further test targets of some builders: ":app:testDebugUnitTest", "core/test".
+	tasks = map[string]func() *regexp.Regexp{
+		"gradle":  gradleTask,
+		"gradlew": gradleTask,
+		"sbt":     pattern.Lazy(`^\+?(?:\w+/)*test(?:Only|Quick)?$`),
+	}
+	gradleTask = pattern.Lazy(`^(?::?[\w.-]+:)*[a-z]\w*Test$`)
 	// others are words that mean that no test runs, such as an installation or a query.
 	others = [...]string{
 		"install", "i", "ci", "add", "get", "remove", "uninstall", "upgrade", "update", "download", "info", "show",
@@ -62,7 +70,7 @@ var (
 	// silent are such words for a single program.
 	silent = map[string]string{
 		"make": "-n", "gmake": "-n", "ctest": "-N", "go": "-c", "tox": "-l", "nox": "-l", "gradle": "-m", "gradlew": "-m",
-		"bats": "--count", "dotnet": "-t",
+		"bats": "--count", "dotnet": "-t", "cargo": "check", "deno": "check",
 	}
 )
 
@@ -72,13 +80,18 @@ var (
 	summing = [...]string{
 		"go", "cargo", "mvn", "mvnw", "gradle", "gradlew", "dotnet", "swift", "mix", "sbt", "node", "deno", "dart",
 		"flutter", "bazel", "pytest", "py.test", "jest", "vitest", "rspec", "ctest", "phpunit", "gotestsum",
-		"unittest", "mocha", "behave", "ava", "tap", "bats", "busted", "prove", "pest",
+		"unittest", "mocha", "behave", "ava", "tap", "bats", "busted", "prove", "pest", "testOnly", "testQuick",
 	}
 	wrappers = [...]string{
 		"npm", "yarn", "pnpm", "bun", "make", "gmake", "just", "task", "rake", "composer", "tox", "nox", "ant",
 		"hatch", "turbo", "nx", "lerna",
 	}
 )
+
+// collectors end with the status noneCollected if they found no tests.
+var collectors = [...]string{"pytest", "py.test", "unittest"}
+
+const noneCollected = 5
 
 // sigpipe is the exit status of a program whose output pipe was closed.
 const sigpipe = 128 + 13
@@ -87,7 +100,7 @@ const sigpipe = 128 + 13
 // the worst one. known are beginnings of commands that run tests.
 func Find(line string, res workspace.CommandResult, known []string) *session.TestRun {
 	if res.TimedOut || res.Exit < 0 {
-		if !counts(line, -1, known) {
+		if counts(line, -1, known, "") == never {
 			return nil
 		}
 		return &session.TestRun{Line: line, Exit: -1}
@@ -95,11 +108,12 @@ func Find(line string, res workspace.CommandResult, known []string) *session.Tes
 	var found *session.TestRun
 	for _, c := range ends(line, res.Exit, res.Pipeline) {
 		run := &session.TestRun{Line: c.line, Exit: c.exit, CutOff: c.exit == sigpipe}
-		if counts(c.line, c.exit, known) && (found == nil || found.Passed() || run.Failed()) {
+		how := counts(c.line, c.exit, known, res.Output)
+		if how != never && (found == nil || found.Passed() && how == surely || run.Failed()) {
 			found = run
 		}
 	}
-	if found == nil && counts(line, res.Exit, known) {
+	if found == nil && counts(line, res.Exit, known, res.Output) != never {
 		found = &session.TestRun{Line: line, Exit: res.Exit, Unknown: several(line)}
 	}
 	if found != nil {
@@ -135,6 +149,8 @@ func says(run *session.TestRun, line, output string) session.TestsSay {
 		return ""
 	case say == session.TestsNone: //control:no-test-ran
 		return say
+	case say == session.TestsSilent && run.Exit == noneCollected && slices.Contains(collectors[:], program):
+		return session.TestsNone
 	case run.Exit != 0, run.Unknown && say != session.TestsFailed:
 		return ""
 	case say == "" && t.each.pass == 0 && benchmarks().MatchString(run.Line): //control:benchmarks-are-no-tests
@@ -157,13 +173,15 @@ var benchmarks = pattern.Lazy(`\bgo test .*-(?:bench\b.* -run\b|run\b.* -bench\b
 // several reports whether the status of a line may be that of another command.
 func several(line string) bool { return strings.ContainsAny(strings.TrimSpace(line), "|;&\n`(") }
 
-// counts reports whether the exit status of a command is a test result.
-func counts(line string, exit int, known []string) bool {
+// counts returns the certainty that the exit status of a command is a test result. If its words
+// leave that open, a success counts only with an output that speaks of tests.
+func counts(line string, exit int, known []string, output string) sureness {
 	how, _ := certainty(line, known)
-	if exit == 0 { //control:unknown-runner-proves-nothing
-		return how == surely
+	open := exit == 0 && how == perhaps
+	if open && judge(output).verdict() == session.TestsSilent { //control:unknown-runner-proves-nothing
+		return never
 	}
-	return how != never
+	return how
 }
 
 // sureness is the certainty that a command runs tests.
@@ -231,7 +249,7 @@ func runs(words []string) (sureness, string) {
 		case slices.Contains(testers[:], name), isScript(w, i > 0):
 			return surely, name
 		case slices.Contains(builders[:], name) && slices.ContainsFunc(rest, func(t string) bool {
-			return isTarget(t) || slices.Contains(also[name], t)
+			return isTarget(t) || slices.Contains(also[name], t) || tasks[name] != nil && tasks[name]().MatchString(t)
 		}):
 			return surely, name
 		case !slices.Contains(launchers[:], name):

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/agent/workspace"
 )
 
@@ -27,6 +28,8 @@ func TestIs(t *testing.T) {
 		"go test -run TestX -count=1 ./a": true, "timeout 60 go test ./...": true, "env CI=1 npm run test": true, "npx jest src": true, "yarn test --watch=false": true, "poetry run pytest -x": true,
 		"uv run pytest": true, "python3 -m unittest -v": true, "python tests/test_a.py": true, "coverage run -m pytest": true, "make -j4 test": true, "./gradlew :app:test --info": true, "bash test.sh": true,
 		"./test.sh": true, "vendor/bin/phpunit": true, "node_modules/.bin/mocha": true, "php artisan test": true, "bundle exec rake spec": true, "dotnet test": true, "python manage.py test app": true, "node --test": true, "npm t": true, "cargo t": true, "npm run-script test": true, "npm --prefix web test": true, "yarn workspace a test": true, "sudo -E make check": true, "time -p ./scripts/test.sh": true,
+		"cargo check": false, "cargo check --tests": false, "deno check src": false, "./gradlew :app:testDebugUnitTest": true, "gradle integrationTest": true,
+		"./gradlew compileTestJava": false, "sbt core/test": true, `sbt "core/testOnly *Adds"`: true, "sbt +test": true, "sbt Test/compile": false,
 		"(cd web; npm test)": true, "bash -c 'go test | tail'": true, "which pytest": false,
 	} {
 		if how, _ := certainty(command, known); (how == surely) != want {
@@ -45,6 +48,26 @@ func TestUnknownRunner(t *testing.T) {
 				t.Errorf("%q with exit %d: %+v", line, exit, got)
 			}
 		}
+	}
+}
+
+// What an unknown program says of its tests counts, but a known runner beside it counts more.
+func TestUnknownRunnerSpeaks(t *testing.T) {
+	for line, want := range map[string]string{
+		"npx playwright test": "npx playwright test", "pytest -q && ruff check .": "pytest -q", "ruff check . && pytest -q": "pytest -q",
+		"echo playwright test": "", "cat test": "", "npx playwright install": "",
+	} {
+		got := ""
+		if run := Find(line, workspace.CommandResult{Output: "  2 passed (3.1s)\n"}, nil); run != nil {
+			got = run.Line
+		}
+		if got != want {
+			t.Errorf("%s: %q", line, got)
+		}
+	}
+	run := Find("npx playwright test", workspace.CommandResult{Output: "  2 skipped\n"}, nil)
+	if run == nil || run.Says != session.TestsNone {
+		t.Errorf("skipped tests: %+v", run)
 	}
 }
 

@@ -74,8 +74,8 @@ func (e Outbox) NextRetry(ctx context.Context) (time.Time, error) {
 	var first time.Time
 	for _, in := range open {
 		at := e.Now().Add(min(5*time.Minute, time.Second<<min(in.Attempts, 10)))
-		if at.Before(in.NotBefore) {
-			at = in.NotBefore
+		if settled := e.Now().Add(e.settling(in)); at.Before(settled) {
+			at = settled
 		}
 		if first.IsZero() || at.Before(first) {
 			first = at
@@ -145,7 +145,7 @@ func (e Outbox) Perform(ctx context.Context, in store.Intent) (ghapp.Ref, error)
 	case store.Failed:
 		return e.postOnThread(ctx, in, wr, &ghapp.Refusal{Reason: in.Reason})
 	case store.Attempted:
-		if slices.Contains(deferrable, wr.Kind) && e.Now().Before(in.NotBefore) {
+		if slices.Contains(deferrable, wr.Kind) && e.settling(in) > 0 {
 			return ghapp.Ref{}, errUnsettled // deferrable: do not block
 		}
 		ref, ok, err := e.lookUp(ctx, in, wr)
@@ -198,7 +198,7 @@ func (e Outbox) lookUp(ctx context.Context, in store.Intent, wr ghapp.Write) (gh
 	if err != nil || ok {
 		return ref, ok, err
 	}
-	wait := in.NotBefore.Sub(e.Now())
+	wait := e.settling(in)
 	if wait <= 0 {
 		return ref, false, nil
 	}
@@ -206,6 +206,12 @@ func (e Outbox) lookUp(ctx context.Context, in store.Intent, wr ghapp.Write) (gh
 		return ref, false, err
 	}
 	return e.Client.Find(ctx, wr)
+}
+
+// settling returns the time until a write whose answer was lost is visible if it happened. The
+// clock may have been set back since.
+func (e Outbox) settling(in store.Intent) time.Duration {
+	return min(in.NotBefore.Sub(e.Now()), e.Settle) //control:settles-in-time
 }
 
 func (e Outbox) done(ctx context.Context, key string, ref ghapp.Ref) error {

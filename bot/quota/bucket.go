@@ -60,9 +60,15 @@ func (b *Bucket) Take(now time.Time, by string) {
 	b.taken = append(b.taken, taking{now, by})
 }
 
-// forget removes the tokens that have returned.
+// forget removes the tokens that have returned. One that was taken in the future, before the clock
+// was set back, counts as taken now.
 func (b *Bucket) forget(now time.Time) {
 	n := 0
+	for i := range b.taken {
+		if b.taken[i].At.After(now) { //control:taken-in-the-future
+			b.taken[i].At = now
+		}
+	}
 	for n < len(b.taken) && now.Sub(b.taken[n].At) >= b.Per {
 		n++
 	}

@@ -165,6 +165,30 @@ func TestWritesAreKept(t *testing.T) {
 	}
 }
 
+// TestClockSetBack: writes that were kept while the clock was hours ahead count for an hour, as others do.
+func TestClockSetBack(t *testing.T) {
+	t.Parallel()
+	old := quota.NewWrites(quota.Limits{PerMinute: 80, PerHour: 100})
+	for range 100 {
+		old.Take(start.Add(5*time.Hour), quota.Work, "r")
+	}
+	data, err := json.Marshal(old)
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := quota.NewWrites(quota.Limits{PerMinute: 80, PerHour: 100})
+	now.Take(start, quota.Work, "r")
+	if err := json.Unmarshal(data, now); err != nil {
+		t.Fatal(err)
+	}
+	if got := now.Wait(start, quota.First, "r"); got != time.Hour {
+		t.Errorf("a write waits %s, want an hour", got)
+	}
+	if got := now.Wait(start.Add(time.Hour), quota.First, "r"); got != 0 {
+		t.Errorf("after an hour a write waits %s", got)
+	}
+}
+
 // Each quota holds on its own, the reserve of all is for what is urgent, and
 // nobody's flood takes what others may ask for.
 func TestRequests(t *testing.T) {

@@ -9,6 +9,7 @@ var controlsOfGuests = []control{
 	{"guest-unallowed-is-rejected", "drop", "./agent/guest", "TestPermission"},
 	{"guest-grant-is-for-the-request", "value len(g.grants) > 0", "./agent/guest", "TestGrant"},
 	{"action-is-not-cut-short", "false", "./agent", "TestOutageDuringAnAction"},
+	{"same-commit-again", "value p.Turns", "./agent", "TestOutageDuringAnAction"},
 	{"guest-killed", "value p != nil && !p.knows(msgs)", "./agent/guest", "TestKilled"},
 	{"guest-history", "false", "./agent/guest", "TestHistory"},
 	{"guest-mode-read-back", "false", "./agent/guest", "TestProbe"},

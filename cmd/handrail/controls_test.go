@@ -296,6 +296,7 @@ var controls = slices.Concat(controlsOfAgent, controlsOfBot, controlsOfReview, c
 	{"stray-is-no-end", "false", "./cmd/handrail", "TestScripts/run_other_branch"},
 	{"attributes-count", "true", "./gitops", "TestAttributesOfACommit"},
 	{"autocrlf-counts", "false", "./gitops/attributes", "TestAsGit"},
+	{"ident-counts", "false", "./gitops/attributes", "TestAsGit"},
 	{"own-ignores-count", "value ignore.Rules(nil)", "./cmd/handrail", "TestScripts/run_own_settings"},
 	{"filters-are-told", "false", "./cmd/handrail", "TestScripts/run_own_settings"},
 	{"filters-file-by-file", "skip", "./cmd/handrail", "TestScripts/run_apply_filters"},

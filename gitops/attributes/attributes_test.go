@@ -134,7 +134,7 @@ func randomFile(r *rand.Rand) string {
 	for range 1 + r.IntN(5) {
 		fmt.Fprint(&b, pick(r, "*", "*.txt", "*.c", "/a.txt", "d/*.c", "d/**", "**/e/*", "[ab].*", "a?b.txt", `"a b.txt"`, "*.{c,txt}", "UP.*", "d", "d/", `\[x\].c`, "# x", "[attr]mac"))
 		for range 1 + r.IntN(2) {
-			fmt.Fprint(&b, " ", pick(r, "text", "-text", "!text", "text=auto", "eol=lf", "eol=crlf", "-eol", "binary", "crlf", "-crlf", "crlf=input", "mac", "!binary", "diff"))
+			fmt.Fprint(&b, " ", pick(r, "text", "-text", "!text", "text=auto", "eol=lf", "eol=crlf", "-eol", "binary", "crlf", "-crlf", "crlf=input", "mac", "!binary", "diff", "ident", "-ident"))
 		}
 		b.WriteString(pick(r, "\n", "\r\n", " \n"))
 	}
@@ -144,7 +144,7 @@ func randomFile(r *rand.Rand) string {
 func randomContent(r *rand.Rand) []byte {
 	var b []byte
 	for range r.IntN(12) {
-		b = append(b, pick(r, "word", "é", "\r\n", "\r\n", "\n", "\t", strings.Repeat("long line ", 20), "\r", "\x00", "\x01", "\x1a", "\x7f", "\x1b[0m")...)
+		b = append(b, pick(r, "word", "é", "\r\n", "\r\n", "\n", "\t", strings.Repeat("long line ", 20), "\r", "\x00", "\x01", "\x1a", "\x7f", "\x1b[0m", "$Id: x $", "$Id:", "$Id$", "$")...)
 	}
 	if r.IntN(3) > 0 { // most files are texts
 		b = bytes.ReplaceAll(bytes.ReplaceAll(b, []byte("\x00"), nil), []byte("\x01"), nil)

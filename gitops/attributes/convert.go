@@ -3,7 +3,9 @@ package attributes
 import (
 	"bytes"
 	"fmt"
+	"regexp"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"golang.org/x/text/encoding"
@@ -17,7 +19,11 @@ type Conversion struct {
 	Filter   string // name of a filter; "" if there is none
 	Encoding string // of the file in a work tree; "" means that of the repository
 	text     ends
+	ident    bool // $Id$ has an id in a work tree
 }
+
+// ident matches $Id$ as it is in a work tree.
+var ident = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\$Id:[^$\n]*\$`) })
 
 // ends is the treatment of the ends of lines.
 type ends int
@@ -30,7 +36,7 @@ const (
 
 // Convert returns the conversion that attributes ask for.
 func (o Owner) Convert(of map[string]Value) Conversion {
-	c := Conversion{Filter: of["filter"].word(), Encoding: of["working-tree-encoding"].word()}
+	c := Conversion{Filter: of["filter"].word(), Encoding: of["working-tree-encoding"].word(), ident: of["ident"] == set}
 	text, ok := of["text"]
 	if !ok || text == "" {
 		text = of["crlf"] // its old name
@@ -67,13 +73,18 @@ func (c Conversion) Content(data, before []byte) ([]byte, error) {
 			return nil, err
 		}
 	}
-	if c.text == raw || !bytes.Contains(data, []byte("\r\n")) {
-		return data, nil
+	if c.text != raw && bytes.Contains(data, []byte("\r\n")) && (c.text == lf || !keepsEnds(data, before)) {
+		data = bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n"))
 	}
-	if c.text == auto && (isBinary(data) || bytes.Contains(before, []byte("\r\n")) && !isBinary(before)) {
-		return data, nil
+	if c.ident { //control:ident-counts
+		data = ident().ReplaceAllLiteral(data, []byte("$Id$"))
 	}
-	return bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n")), nil
+	return data, nil
+}
+
+// keepsEnds reports whether text=auto leaves the ends of the lines as they are.
+func keepsEnds(data, before []byte) bool {
+	return isBinary(data) || bytes.Contains(before, []byte("\r\n")) && !isBinary(before)
 }
 
 // isBinary guesses as git does: a text has no NUL, no lone CR, and few other control

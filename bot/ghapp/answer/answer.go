@@ -21,6 +21,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/go-github/v62/github"
 )
@@ -237,7 +238,7 @@ func (s shape) json(body []byte) (why string) {
 	switch err := dec.Decode(&top); {
 	case len(bytes.TrimSpace(body)) == 0:
 		return "is empty"
-	case err != nil || dec.More():
+	case err != nil || dec.More() || !utf8.Valid(body):
 		return "cannot be read"
 	case top == nil:
 		return "is null"

@@ -155,6 +155,7 @@ func TestJudge(t *testing.T) {
 		{"null", "GET", permission, "", 200, "null", "is null"},
 		{"cut", "GET", permission, "", 200, good[:40], "cannot be read"},
 		{"two", "GET", permission, "", 200, good + good, "cannot be read"},
+		{"Latin-1", "GET", "/repos/o/r/labels", "", 200, "[{\"name\":\"gr\xf6\xdfer\"}]", "cannot be read"},
 		{"a page", "GET", permission, "", 200, "<!DOCTYPE html>", "cannot be read"},
 		{"lacks", "GET", permission, "", 200, `{"permission":"write","role_name":"write","user":{"id":7,"type":"User"}}`, "lacks user.login"},
 		{"zero", "GET", permission, "", 200, `{"permission":"write","role_name":"write","user":{"id":0,"login":"kim","type":"User"}}`, "lacks user.id"},

@@ -194,6 +194,7 @@ const waiting = `WITH work (thread, priority, since) AS (
 
 // Waiting implements [store.Wakes].
 func (s *wakes) Waiting(ctx context.Context, limit int) ([]store.Waiting, error) {
+	s.followClock(ctx)
 	now := micros(s.stamp())
 	var out []store.Waiting
 	err := s.read().rows(ctx, func(rows *sql.Rows) error {

@@ -164,3 +164,32 @@ func (s *leases) Lease(ctx context.Context, key string) (store.Lease, error) {
 	}
 	return l, nil
 }
+
+// maxAhead is longer than any lease and any backoff of a server with its own database.
+const maxAhead = 10 * time.Minute
+
+// followClock ends the leases and backoffs that were written before the clock was set back; they
+// would last until it is as late again. Servers that share a database have a clock each, and none
+// is known to be right.
+func (b *base) followClock(ctx context.Context) {
+	now := b.stamp()
+	last := b.seen.Swap(micros(now))
+	if b.Lane == nil || last != 0 && micros(now) >= last { //control:clock-set-back
+		return
+	}
+	err := b.write(ctx, func(q query) error {
+		for _, end := range []string{
+			`UPDATE leases SET until = ? WHERE (owner <> '' OR wanted = 1) AND until > ?`,
+			`UPDATE leases SET not_before = ? WHERE (owner <> '' OR wanted = 1) AND not_before > ?`,
+		} {
+			if _, err := q.exec(ctx, end, micros(now), micros(now.Add(maxAhead))); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		b.seen.Store(0) // the next search tries again
+		b.log.WarnContext(ctx, "end leases of a clock that was set back", "err", err)
+	}
+}

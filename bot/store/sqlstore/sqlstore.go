@@ -17,6 +17,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/riverqueue/river"
@@ -82,6 +83,7 @@ type base struct {
 	now    func() time.Time
 	log    *slog.Logger
 	nudges chan store.Waiting
+	seen   atomic.Int64 // time of the last search for waiting threads; 0 if there was none
 }
 
 // New returns a store over an engine with up-to-date tables. It runs until Close, even if
