@@ -7,7 +7,6 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"os/signal"
 	"reflect"
 	"slices"
 	"strconv"
@@ -103,9 +102,8 @@ func main() { os.Exit(mainExit(os.Args[1:])) }
 func mainExit(args []string) int {
 	all, park := context.WithCancel(context.Background())
 	defer park()
-	ctx, stop := signal.NotifyContext(all, door.EndSignals()...)
+	ctx, stop := door.UntilSignal(all)
 	defer stop()
-	context.AfterFunc(ctx, stop) // the first signal parks the work, the second one ends the process
 	w := &console{in: os.Stdin, out: os.Stdout, err: os.Stderr, version: config.ReadBuild().Version}
 	return executePiped(ctx, args, w, park)
 }
@@ -218,11 +216,14 @@ func performIn(ctx context.Context, g grammar, args []string, w *console) (err e
 		),
 		kong.Exit(func(n int) { panic(exitRequest(n)) }),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
+		kong.Help(terminal.PrintHelp),
 		kong.ExplicitGroups([]kong.Group{
 			{Key: "start", Title: "To begin with:"},
 			{Key: "inside", Title: "To look inside, and for scripts:"},
 			{Key: "work", Title: "In a clone on this machine:"},
 			{Key: "bot", Title: "As a bot on GitHub:"},
+			{Key: "workspace", Title: "The workspace:"},
+			{Key: "model", Title: "The model:"},
 		}),
 	)
 	if err != nil {
