@@ -159,10 +159,12 @@ func wholeGrammar() grammar {
 	return grammar{&c, &c.flagsOfAll}
 }
 
+func asksForHelp(args []string) bool { return slices.Contains(args, "-h") || slices.Contains(args, "--help") }
+
 // verbGrammar has only the verb that args begin with, since reading the tags of all takes
 // longer than many verbs do. It reports false if args need the other verbs, too.
 func verbGrammar(args []string) (g grammar, ok bool) {
-	if len(args) == 0 || slices.ContainsFunc(args, func(a string) bool { return a == "help" || a == "-h" || a == "--help" }) {
+	if len(args) == 0 || slices.Contains(args, "help") || asksForHelp(args) {
 		return grammar{}, false
 	}
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[cli]()) {

@@ -231,7 +231,7 @@ func openRuns(id string) (*logOf, error) {
 		err = os.MkdirAll(dir, 0o700)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("make the directory of sessions; XDG_STATE_HOME names one above it that you can write: %w", err)
+		return nil, fmt.Errorf("make the directory of sessions (XDG_STATE_HOME names another place): %w", err)
 	}
 	path := filepath.Join(dir, id+logEnd)
 	lock, err := tryLock(path)
