@@ -159,7 +159,9 @@ func wholeGrammar() grammar {
 	return grammar{&c, &c.flagsOfAll}
 }
 
-func asksForHelp(args []string) bool { return slices.Contains(args, "-h") || slices.Contains(args, "--help") }
+func asksForHelp(args []string) bool {
+	return slices.Contains(args, "-h") || slices.Contains(args, "--help")
+}
 
 // verbGrammar has only the verb that args begin with, since reading the tags of all takes
 // longer than many verbs do. It reports false if args need the other verbs, too.
