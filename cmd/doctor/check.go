@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -61,6 +62,9 @@ func placesOf(faults strict.Faults) []found {
 // Run checks the file.
 func (c *checkCmd) Run(w *door.Console) error {
 	data, err := os.ReadFile(c.File)
+	if errors.Is(err, fs.ErrNotExist) && rootOf(c.File) != "" {
+		return door.Usage("there is no %s, and a repository needs none; `handrail config check FILE` checks another", c.File)
+	}
 	if err != nil {
 		return door.Usage("read configuration: %w", err)
 	}

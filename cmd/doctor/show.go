@@ -28,7 +28,7 @@ const repositoryPath = ".github/agent.yml"
 type showCmd struct {
 	Effective bool   `help:"Also the defaults."`
 	Repo      string `placeholder:"WHERE" help:"The repository: owner/name, whose file is read from GitHub with the server's access, or the directory of a clone."`
-	Config    string `short:"c" type:"path" help:"The server's file; variables of the environment count as well."`
+	Config    string `short:"c" type:"path" placeholder:"FILE" help:"The server's file; variables of the environment count as well."`
 	JSON      bool   `name:"json" help:"Print one JSON array."`
 }
 
@@ -64,6 +64,9 @@ func (c *showCmd) Run(ctx context.Context, w *door.Console) error {
 	list = append(list, repo.settings(&cfg, c.Config)...)
 	if !c.Effective { // defaults are left out
 		list = slices.DeleteFunc(list, func(s setting) bool { return s.From == inforce.Default })
+	}
+	if len(list) == 0 {
+		fmt.Fprintln(w.Err, "Nothing is set in the files of --config and --repo; --effective shows the defaults.")
 	}
 	return c.print(w, list)
 }

@@ -13,7 +13,7 @@ import (
 
 type toolsParseCmd struct {
 	JSON  bool   `name:"json" help:"Print one JSON object."`
-	Tools string `type:"path" help:"File with the callable tools, in the form of 'tools list --json' or of a request to a model; the built-in ones otherwise."`
+	Tools string `type:"path" placeholder:"FILE" help:"File with the callable tools, in the form of 'tools list --json' or of a request to a model; the built-in ones otherwise."`
 }
 
 // Run parses standard input. Text without a call is not an error.

@@ -21,7 +21,7 @@ type policyExplainCmd struct {
 
 // policyFlags choose the configuration and the mode of a decision.
 type policyFlags struct {
-	ConfigFile string `name:"config" type:"path" help:"Configuration of a repository, such as .github/agent.yml; the built-in defaults otherwise."`
+	ConfigFile string `name:"config" type:"path" placeholder:"FILE" help:"Configuration of a repository, such as .github/agent.yml; the built-in defaults otherwise."`
 	Mode       string `default:"code" help:"Mode whose rules apply: code, architect, ask, debug, explore, plan, review, security or triage."`
 	JSON       bool   `name:"json" help:"Print one JSON object."`
 	Full       bool   `help:"With --json: print the rule that decided, all reasons and the digest, for commands and paths alike."`
@@ -58,7 +58,7 @@ type explainCommandCmd struct {
 	policyFlags
 	Walled bool    `xor:"wall" help:"Decide as in a container or a sandbox without a network."`
 	Open   bool    `xor:"wall" help:"Decide as if a command can reach the network or this machine; the default."`
-	Branch string  `help:"Branch that the session works on, to which git push is of medium severity."`
+	Branch string  `placeholder:"NAME" help:"Branch that the session works on, to which git push is of medium severity."`
 	Line   *string `arg:"" optional:"" help:"The command line, quoted as one word."`
 }
 

@@ -16,7 +16,7 @@ type Text struct {
 
 type outgoingCmd struct {
 	Stdin bool   `name:"stdin" required:"" help:"Read lines {\"id\":…,\"text\":\"…\"}."`
-	Repo  string `name:"repo" help:"The repository that the texts go to, as owner/name."`
+	Repo  string `name:"repo" placeholder:"OWNER/NAME" help:"The repository that the texts go to, as owner/name."`
 	Host  string `name:"host" default:"github.com" help:"Host of that GitHub."`
 	As    string `name:"as" enum:"body,title,message" default:"body" help:"Kind of the texts: body, title or (commit) message."`
 }

@@ -72,7 +72,7 @@ type toolsCallCmd struct {
 	Name       string `arg:"" help:"Name of the tool, see 'tools list'."`
 	Args       string `default:"{}" help:"Arguments as a JSON object; - reads it from standard input."`
 	Repo       string `type:"path" default:"." help:"Directory that the tool works on. It is changed in place. Files that .agentignore hides stay in it: tools refuse them, commands do not."`
-	ConfigFile string `name:"config" type:"path" help:"Configuration of a repository, such as .github/agent.yml; the built-in defaults otherwise."`
+	ConfigFile string `name:"config" type:"path" placeholder:"FILE" help:"Configuration of a repository, such as .github/agent.yml; the built-in defaults otherwise."`
 	Mode       string `default:"code" help:"Mode whose rules apply: code, architect, ask, debug, explore, plan, review, security or triage."`
 	Yes        bool   `help:"Approve all requests but critical ones."`
 	JSON       bool   `name:"json" help:"Print one JSON object."`

@@ -14,8 +14,8 @@ import (
 )
 
 type workspacesCmd struct {
-	Socket string `required:"" type:"path" help:"Socket for the server, which has \"workspace: unix:SOCKET\"."`
-	Dir    string `required:"" type:"path" help:"The server's directory of workspaces (\"work\" in its data), at the same path."`
+	Socket string `required:"" type:"path" placeholder:"PATH" help:"Socket for the server, which has \"workspace: unix:SOCKET\"."`
+	Dir    string `required:"" type:"path" placeholder:"DIR" help:"The server's directory of workspaces (\"work\" in its data), at the same path."`
 }
 
 // Run makes workspaces for a server until the context ends.

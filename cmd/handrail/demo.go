@@ -29,8 +29,8 @@ var demoData embed.FS
 
 type demoCmd struct {
 	Workspace string        `default:"auto" help:"Where tools run: docker, bwrap, local (no wall) or unix:SOCKET. auto takes docker, then bwrap."`
-	Model     string        `help:"Use this model of the Ollama at OLLAMA_HOST instead of the recorded one."`
-	Dir       string        `type:"path" help:"Where to keep everything; a temporary directory that is removed otherwise."`
+	Model     string        `placeholder:"NAME" help:"Use this model of the Ollama at OLLAMA_HOST instead of the recorded one."`
+	Dir       string        `type:"path" placeholder:"DIR" help:"Where to keep everything; a temporary directory that is removed otherwise."`
 	Timeout   time.Duration `default:"2m" help:"Give up after this long."`
 }
 

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/handrail-bot/handrail/agent/llm"
@@ -21,6 +22,7 @@ import (
 	"github.com/handrail-bot/handrail/gitops"
 	"github.com/handrail-bot/handrail/policy"
 	"github.com/handrail-bot/handrail/policy/strict"
+	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
 type doctorCmd struct {
@@ -30,7 +32,7 @@ type doctorCmd struct {
 }
 
 type doctorMachineCmd struct {
-	Config string `short:"c" type:"path" help:"A server's file: check everything that this server needs, with a remedy for each fault. Its secrets are read from the environment."`
+	Config string `short:"c" type:"path" placeholder:"FILE" help:"A server's file: check everything that this server needs, with a remedy for each fault. Its secrets are read from the environment."`
 	JSON   bool   `name:"json" help:"Print one JSON object."`
 	modelFlags
 }
@@ -66,10 +68,10 @@ func (c *doctorMachineCmd) Run(ctx context.Context, w *console) error {
 	if !walled {
 		d.Advice = append(d.Advice, "Install Docker or bubblewrap: without one of them commands run without a wall.")
 	}
-	server, err := c.modelServer(ctx)
+	server := c.modelServer(ctx)
 	d.Findings = append(d.Findings, server)
 	if !server.OK {
-		d.Advice = append(d.Advice, c.remedy(err))
+		d.Advice = append(d.Advice, server.Remedy)
 	} else if c.Model == "" {
 		d.Advice = append(d.Advice, "Try a model with: handrail doctor model NAME")
 	}
@@ -196,23 +198,31 @@ func imageOf(ctx context.Context, e workspace.Engine, cfg config.Server) doctor.
 	return image
 }
 
-// modelServer asks the model server for its models. The error is the reason for a missing
-// answer.
-func (c *doctorMachineCmd) modelServer(ctx context.Context) (f doctor.Finding, err error) {
-	f = doctor.Finding{Name: "model server", Needed: true}
+// modelServer asks the model server for its models.
+func (c *doctorMachineCmd) modelServer(ctx context.Context) doctor.Finding {
+	f := doctor.Finding{Name: "model server", Needed: true}
 	start := time.Now()
 	list, err := c.names(ctx)
 	f.Millis = time.Since(start).Milliseconds()
+	some := c.model().Of().Keyed // such a server may list only some of its models, or none
+	f.Remedy = c.remedy(err)
 	switch {
 	case err != nil:
 		f.Detail = err.Error()
 	case len(list) == 0:
 		f.Detail = c.modelFlags.server() + " has no model"
-		f.OK = c.model().Of().Keyed // some list none
+		f.OK = some
+	case c.Model != "" && !slices.Contains(list, c.Model) && !slices.Contains(list, c.Model+":latest"):
+		name := untrusted.EscapeLine(c.Model)
+		f.OK, f.Detail = some, fmt.Sprintf("%s has %s, but no %s", c.modelFlags.server(), doctor.Names(list), name)
+		f.Remedy = "Pull it with `ollama pull " + name + "`, or choose another with --model."
 	default:
 		f.OK, f.Detail = true, c.modelFlags.server()+" has "+doctor.Names(list)
 	}
-	return f, err
+	if f.OK {
+		f.Remedy = ""
+	}
+	return f
 }
 
 // printDiagnosis writes a diagnosis as text or as JSON, and fails if sessions will not
@@ -256,7 +266,7 @@ type doctorModelCmd struct {
 	Time      time.Duration `default:"105s" help:"How long all tasks may take once the model is loaded."`
 	Workspace string        `enum:",auto,docker,bwrap,local" default:"" placeholder:"NAME" help:"Where the tasks are worked on; bwrap where that is ready, else local, as they run no command."`
 	Exam      bool          `help:"Try out single answers in place of tasks: context, calls, repairs, refusals."`
-	Context   *int          `help:"Tokens of context to try out with --exam, 8192 otherwise; more takes longer."`
+	Context   *int          `placeholder:"TOKENS" help:"Tokens of context to try out with --exam, 8192 otherwise; more takes longer."`
 	modelFlags
 }
 

@@ -20,14 +20,17 @@ import (
 type doctorLanguagesCmd struct {
 	Repo      string `default:"." type:"path" help:"The clone."`
 	Workspace string `enum:"auto,docker,bwrap,local" default:"auto" help:"Where the servers are looked for and run, as for run."`
-	Image     string `help:"Image of the workspace; docker only."`
-	LSP       string `name:"lsp" type:"path" help:"Directory of servers that 'handrail lsp install' made; that of this user by default."`
+	Image     string `placeholder:"NAME" help:"Image of the workspace; docker only."`
+	LSP       string `name:"lsp" type:"path" placeholder:"DIR" help:"Directory of servers that 'handrail lsp install' made; that of this user by default."`
 	JSON      bool   `name:"json" help:"Print one JSON object."`
 }
 
 // Run starts the language servers of a clone's files in a workspace, and says how they are.
 func (c *doctorLanguagesCmd) Run(ctx context.Context, w *console) error {
 	repo, err := gitops.OpenLocal(c.Repo)
+	if errors.Is(err, gitops.ErrNotFound) {
+		return door.Usage("%s is not in a git repository; name the clone with --repo DIR", c.Repo)
+	}
 	if err != nil {
 		return door.UsageError{Err: err}
 	}

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/alecthomas/kong"
 )
@@ -22,10 +24,16 @@ func TestHelpEverywhere(t *testing.T) {
 			forms = append(forms, append(slices.Clone(words), "help"))
 		}
 		want := strings.Join(append([]string{"Usage: handrail"}, words...), " ")
+		first := ""
 		for _, args := range forms {
-			if out, errs, code := atDoor(t, "", args...); code != exitDone || errs != "" || !strings.HasPrefix(out, want) {
+			out, errs, code := atDoor(t, "", args...)
+			first = cmp.Or(first, out)
+			if code != exitDone || errs != "" || !strings.HasPrefix(out, want) {
 				t.Errorf("%v: exit %d, stderr %q, stdout %q", args, code, errs, out)
 			}
+		}
+		if !n.Hidden {
+			checkHelp(t, want, len(words) > 0, first)
 		}
 		if out, errs, code := atDoor(t, "", append(slices.Clone(words), "--version")...); code != exitDone || errs != "" || !strings.HasPrefix(out, "handrail ") || strings.Count(out, "\n") != 1 {
 			t.Errorf("%v --version: exit %d, stderr %q, stdout %q", words, code, errs, out)
@@ -37,6 +45,25 @@ func TestHelpEverywhere(t *testing.T) {
 	walk(k.Model.Node, nil)
 	if verbs < 30 {
 		t.Errorf("only %d verbs were asked", verbs)
+	}
+}
+
+// checkHelp checks that a help fits 80 columns, tells the kinds of values, and has the flags of a
+// verb before those of all.
+func checkHelp(t *testing.T, name string, isVerb bool, help string) {
+	t.Helper()
+	for line := range strings.Lines(help) {
+		if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > 80 {
+			t.Errorf("%s: %d columns: %s", name, n, line)
+		}
+	}
+	for _, kind := range []string{"=STRING", "=INT", "=PICTURE", "=TURNS"} {
+		if strings.Contains(help, kind) {
+			t.Errorf("%s: a value is called %s:\n%s", name, kind, help)
+		}
+	}
+	if at := strings.Index(help, "\nFlags of all verbs:\n"); (at >= 0) != isVerb || isVerb && strings.Count(help[at:], "\n\n") > 0 {
+		t.Errorf("%s: the flags of all verbs are not the last:\n%s", name, help)
 	}
 }
 

@@ -25,9 +25,9 @@ type lspCmd struct {
 
 type lspInstallCmd struct {
 	Name      string            `arg:"" help:"Language server, such as gopls; 'handrail doctor languages' names the missing ones."`
-	Into      string            `type:"path" help:"Directory of all installed servers, each in one of its name; that of this user by default."`
+	Into      string            `type:"path" placeholder:"DIR" help:"Directory of all installed servers, each in one of its name; that of this user by default."`
 	Workspace string            `enum:"auto,docker,bwrap" default:"auto" help:"Where the installation runs, with a network."`
-	Image     string            `help:"Image of the installation, with npm or go; docker only."`
+	Image     string            `placeholder:"NAME" help:"Image of the installation, with npm or go; docker only."`
 	Env       map[string]string `mapsep:"none" placeholder:"NAME=VALUE" help:"Variable of the installation, such as GOPROXY for a mirror."`
 }
 

@@ -7,7 +7,6 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"os/signal"
 	"reflect"
 	"slices"
 	"strconv"
@@ -103,9 +102,8 @@ func main() { os.Exit(mainExit(os.Args[1:])) }
 func mainExit(args []string) int {
 	all, park := context.WithCancel(context.Background())
 	defer park()
-	ctx, stop := signal.NotifyContext(all, door.EndSignals()...)
+	ctx, stop := door.UntilSignal(all)
 	defer stop()
-	context.AfterFunc(ctx, stop) // the first signal parks the work, the second one ends the process
 	w := &console{in: os.Stdin, out: os.Stdout, err: os.Stderr, version: config.ReadBuild().Version}
 	return executePiped(ctx, args, w, park)
 }
@@ -161,10 +159,14 @@ func wholeGrammar() grammar {
 	return grammar{&c, &c.flagsOfAll}
 }
 
+func asksForHelp(args []string) bool {
+	return slices.Contains(args, "-h") || slices.Contains(args, "--help")
+}
+
 // verbGrammar has only the verb that args begin with, since reading the tags of all takes
 // longer than many verbs do. It reports false if args need the other verbs, too.
 func verbGrammar(args []string) (g grammar, ok bool) {
-	if len(args) == 0 || slices.ContainsFunc(args, func(a string) bool { return a == "help" || a == "-h" || a == "--help" }) {
+	if len(args) == 0 || slices.Contains(args, "help") || asksForHelp(args) {
 		return grammar{}, false
 	}
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[cli]()) {
@@ -218,11 +220,14 @@ func performIn(ctx context.Context, g grammar, args []string, w *console) (err e
 		),
 		kong.Exit(func(n int) { panic(exitRequest(n)) }),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
+		kong.Help(terminal.PrintHelp),
 		kong.ExplicitGroups([]kong.Group{
 			{Key: "start", Title: "To begin with:"},
 			{Key: "inside", Title: "To look inside, and for scripts:"},
 			{Key: "work", Title: "In a clone on this machine:"},
 			{Key: "bot", Title: "As a bot on GitHub:"},
+			{Key: "workspace", Title: "The workspace:"},
+			{Key: "model", Title: "The model:"},
 		}),
 	)
 	if err != nil {

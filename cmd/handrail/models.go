@@ -24,20 +24,20 @@ import (
 
 // modelFlags choose the model and its server.
 type modelFlags struct {
-	Model    string `env:"HANDRAIL_MODEL" help:"Model, as the server names it."`
-	Provider string `env:"HANDRAIL_PROVIDER" help:"Kind of the model's server: ollama, or openai for any that speaks OpenAI's API; openai if --base-url is given."`
-	BaseURL  string `name:"base-url" env:"HANDRAIL_BASE_URL" help:"Address of the model's server, for example http://127.0.0.1:8000/v1; its key in HANDRAIL_API_KEY. Without it, Ollama at OLLAMA_HOST is used."`
-	CAFile   string `name:"ca-file" type:"path" help:"PEM file with the certificate authority of the model's server, to trust besides the system's."`
+	Model    string `env:"HANDRAIL_MODEL" placeholder:"NAME" help:"Model, as the server names it."`
+	Provider string `env:"HANDRAIL_PROVIDER" placeholder:"KIND" help:"Kind of the model's server: ollama, or openai for any that speaks OpenAI's API; openai if --base-url is given."`
+	BaseURL  string `name:"base-url" env:"HANDRAIL_BASE_URL" placeholder:"URL" help:"Address of the model's server, for example http://127.0.0.1:8000/v1; its key in HANDRAIL_API_KEY. Without it, Ollama at OLLAMA_HOST is used."`
+	CAFile   string `name:"ca-file" type:"path" placeholder:"FILE" help:"PEM file with the certificate authority of the model's server, to trust besides the system's."`
 }
 
 // tuneFlags tune the answers of a model.
 type tuneFlags struct {
-	Temperature *float64 `help:"Temperature, from 0 to 2; otherwise the model's own, or 0.2 if Ollama's model has none."`
-	Context     int      `help:"Tokens of context; from 32768 upwards as needed otherwise."`
-	MaxTokens   int      `help:"Tokens that one answer may have; otherwise 4096, 8192 if the model thinks or its size is not known, and at most a quarter of the context."`
-	KeepAlive   string   `help:"How long Ollama keeps the model loaded, for example 30m or forever."`
-	Form        string   `help:"How the model is asked to act: native (calls of its server), text (calls in its text), files (whole files, for models that cannot call), or auto, the form that worked in earlier sessions."`
-	Effort      string   `help:"Thinking effort of a model with levels: low, medium or high."`
+	Temperature *float64 `placeholder:"NUMBER" help:"Temperature, from 0 to 2; otherwise the model's own, or 0.2 if Ollama's model has none."`
+	Context     int      `placeholder:"TOKENS" help:"Tokens of context; from 32768 upwards as needed otherwise."`
+	MaxTokens   int      `placeholder:"TOKENS" help:"Tokens that one answer may have; otherwise 4096, 8192 if the model thinks or its size is not known, and at most a quarter of the context."`
+	KeepAlive   string   `placeholder:"TIME" help:"How long Ollama keeps the model loaded, for example 30m or forever."`
+	Form        string   `placeholder:"FORM" help:"How the model is asked to act: native (calls of its server), text (calls in its text), files (whole files, for models that cannot call), or auto, the form that worked in earlier sessions."`
+	Effort      string   `placeholder:"LEVEL" help:"Thinking effort of a model with levels: low, medium or high."`
 }
 
 // open returns a function that opens a model of the chosen server by name.

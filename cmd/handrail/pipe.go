@@ -26,7 +26,7 @@ type pipe struct {
 
 // newPipe returns the standard output of a command line, and nil if a signal may end it.
 func newPipe(args []string, w *console, park context.CancelFunc) *pipe {
-	if len(args) == 0 || !slices.Contains([]string{"run", "resume", "chat"}, args[0]) {
+	if len(args) == 0 || !slices.Contains([]string{"run", "resume", "chat"}, args[0]) || asksForHelp(args) {
 		return nil
 	}
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // a write fails in its place

@@ -29,34 +29,34 @@ import (
 
 // localFlags are the flags of every verb that works in a clone.
 type localFlags struct {
-	Repo      string            `type:"path" help:"The clone to work in; the current directory otherwise, or the session's own clone. Its work tree and index are not touched."`
-	Yes       bool              `help:"Approve all requests but critical ones."`
-	Turns     *int              `help:"Turn limit; the mode's own otherwise. For a resumed session, additional turns."`
-	Workspace string            `enum:",auto,docker,bwrap,local" default:"" placeholder:"NAME" help:"Where tools run: docker, bwrap, or local (no wall). auto, which a new session takes, is docker, then bwrap."`
-	Image     string            `help:"Container image for docker."`
-	Other     map[string]string `placeholder:"OWNER/NAME=DIR" help:"Clone of another repository to read; may be given several times."`
-	Engine    string            `help:"External agent that does the work, with its program in the workspace: opencode, qwen-code, gemini-cli, codex-acp, claude-agent-acp; otherwise Handrail's own loop."`
-	Command   string            `name:"engine-command" help:"Program of the external agent with its arguments, in place of its own, or of another agent that asks as it starts."`
-	Deps      string            `enum:",clone,setup,none" default:"" placeholder:"SOURCE" help:"Packages that the repository needs: clone shows those of the clone, read-only; setup installs them for sessions, after an approval; none. On a terminal it asks, once."`
-	Inside    map[string]string `placeholder:"HOST=ADDRESS" help:"Host of your own network that set-ups and network: allowlist may reach; may be given several times."`
-	modelFlags
-	tuneFlags
+	Repo       string            `type:"path" placeholder:"DIR" help:"The clone to work in; the current directory otherwise, or the session's own clone. Its work tree and index are not touched."`
+	Yes        bool              `help:"Approve all requests but critical ones."`
+	Turns      *int              `placeholder:"N" help:"Turn limit; the mode's own otherwise. For a resumed session, additional turns."`
+	Workspace  string            `group:"workspace" enum:",auto,docker,bwrap,local" default:"" placeholder:"NAME" help:"Where tools run: docker, bwrap, or local (no wall). auto, which a new session takes, is docker, then bwrap."`
+	Image      string            `group:"workspace" placeholder:"NAME" help:"Container image for docker."`
+	Other      map[string]string `group:"workspace" placeholder:"OWNER/NAME=DIR" help:"Clone of another repository to read; may be given several times."`
+	Engine     string            `placeholder:"NAME" help:"External agent that does the work, with its program in the workspace: opencode, qwen-code, gemini-cli, codex-acp, claude-agent-acp; otherwise Handrail's own loop."`
+	Command    string            `name:"engine-command" placeholder:"COMMAND" help:"Program of the external agent with its arguments, in place of its own, or of another agent that asks as it starts."`
+	Deps       string            `group:"workspace" enum:",clone,setup,none" default:"" placeholder:"SOURCE" help:"Packages that the repository needs: clone shows those of the clone, read-only; setup installs them for sessions, after an approval; none. On a terminal it asks, once."`
+	Inside     map[string]string `group:"workspace" placeholder:"HOST=ADDRESS" help:"Host of your own network that set-ups and network: allowlist may reach; may be given several times."`
+	modelFlags `group:"model"`
+	tuneFlags  `group:"model"`
 
 	watched bool // show the session in a browser
 }
 
 // beginFlags are the flags of a new session.
 type beginFlags struct {
-	Mode           string `help:"code, architect, ask, debug, explore, plan, review, security or triage."`
-	Branch         string `help:"Branch for the result; one that .github/agent.yml names, or agent/run-<slug>, otherwise."`
+	Mode           string `placeholder:"MODE" help:"code, architect, ask, debug, explore, plan, review, security or triage."`
+	Branch         string `placeholder:"NAME" help:"Branch for the result; one that .github/agent.yml names, or agent/run-<slug>, otherwise."`
 	IncludeChanges bool   `help:"Begin with the files as they are, and not with the last commit."`
 }
 
 type runCmd struct {
 	Words   []string `arg:"" optional:"" name:"task" help:"The task, in quotes, as in \"fix the typo\"."`
-	Task    string   `short:"t" help:"The task; - reads standard input."`
-	Picture []string `type:"path" sep:"none" help:"Picture for a model that can see; may be given several times."`
-	Session string   `help:"Continue a session, as handrail resume does."`
+	Task    string   `short:"t" placeholder:"TEXT" help:"The task; - reads standard input."`
+	Picture []string `type:"path" sep:"none" placeholder:"FILE" help:"Picture for a model that can see; may be given several times."`
+	Session string   `placeholder:"ID" help:"Continue a session, as handrail resume does."`
 	Watch   bool     `help:"Show the session in a browser, with buttons: prints an address that works once."`
 	beginFlags
 	localFlags
@@ -64,17 +64,19 @@ type runCmd struct {
 
 type resumeCmd struct {
 	Session string `arg:"" optional:"" help:"Session to continue; the last one otherwise."`
-	Task    string `short:"t" help:"A further task; - reads standard input."`
-	Mode    string `help:"Mode for --task."`
+	Task    string `short:"t" placeholder:"TEXT" help:"A further task; - reads standard input."`
+	Mode    string `placeholder:"MODE" help:"Mode for --task."`
 	localFlags
 }
 
 type undoCmd struct {
-	Session string `arg:"" optional:"" help:"Session of handrail run; the last one otherwise."`
-	Steps   int    `default:"1" help:"Number of the session's last steps to undo on its branch."`
-	Redo    bool   `help:"Redo them."`
-	Applied bool   `help:"Undo handrail apply in your files; the branch stays."`
-	localFlags
+	Session   string `arg:"" optional:"" help:"Session of handrail run; the last one otherwise."`
+	Steps     int    `default:"1" help:"Number of the session's last steps to undo on its branch."`
+	Redo      bool   `help:"Redo them."`
+	Applied   bool   `help:"Undo handrail apply in your files; the branch stays."`
+	Repo      string `type:"path" placeholder:"DIR" help:"The clone, if it is no longer the session's own."`
+	Workspace string `enum:",auto,docker,bwrap,local" default:"" placeholder:"NAME" help:"Engine in place of the session's."`
+	Yes       bool   `help:"Approve all requests but critical ones."`
 }
 
 // Run undoes the last steps of a session, or its application to the files.
@@ -85,7 +87,8 @@ func (c *undoCmd) Run(ctx context.Context, w *console) (err error) {
 	if c.Session, err = local.OrLast(ctx, c.Session); err != nil {
 		return err
 	}
-	wish := c.wish(w, beginFlags{})
+	flags := localFlags{Repo: c.Repo, Workspace: c.Workspace, Yes: c.Yes}
+	wish := flags.wish(w, beginFlags{})
 	wish.Session, wish.TakeBack = c.Session, &session.TakeBack{Do: session.Undo, N: c.Steps}
 	if c.Redo {
 		wish.TakeBack.Do = session.Redo
@@ -93,7 +96,7 @@ func (c *undoCmd) Run(ctx context.Context, w *console) (err error) {
 	if c.Steps < 1 {
 		return door.Usage("--steps is at least 1, not %d", c.Steps)
 	}
-	return c.work(ctx, w, wish)
+	return flags.work(ctx, w, wish)
 }
 
 // Run works on the task and leaves the result on a branch.

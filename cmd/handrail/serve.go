@@ -17,11 +17,11 @@ import (
 )
 
 type serveCmd struct {
-	File      string `name:"config" short:"c" type:"path" help:"Configuration file."`
-	Listen    string `help:"Address to listen on, for example :8080."`
-	Data      string `type:"path" help:"Directory for the database, mirrors and workspaces."`
-	Model     string `help:"Model for requests that name none."`
-	Workspace string `help:"auto, docker, bwrap or local."`
+	File      string `name:"config" short:"c" type:"path" placeholder:"FILE" help:"Configuration file."`
+	Listen    string `placeholder:"ADDRESS" help:"Address to listen on, for example :8080."`
+	Data      string `type:"path" placeholder:"DIR" help:"Directory for the database, mirrors and workspaces."`
+	Model     string `placeholder:"NAME" help:"Model for requests that name none."`
+	Workspace string `placeholder:"NAME" help:"auto, docker, bwrap or local."`
 	Check     bool   `help:"Ask the server that runs with this configuration whether it is ready, and exit."`
 }
 
@@ -31,6 +31,9 @@ func (c *serveCmd) Run(ctx context.Context, w *console) error {
 		return c.check(ctx)
 	}
 	cfg, err := config.Read(c.File, c.getenv)
+	if err != nil && c.File == "" {
+		err = fmt.Errorf("%w\n--config FILE names a file with these settings; `handrail init` writes one", err)
+	}
 	if err != nil {
 		return door.UsageError{Err: err}
 	}

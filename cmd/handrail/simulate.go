@@ -14,9 +14,9 @@ import (
 
 type simulateCmd struct {
 	File             string `arg:"" help:"A payload of GitHub's, or - for standard input."`
-	Event            string `help:"Name of its event, such as issue_comment, if the payload does not tell."`
-	Config           string `type:"path" help:"The file that 'serve --config' reads; the defaults otherwise."`
-	RepositoryConfig string `type:"path" help:"The repository's .github/agent.yml; none otherwise."`
+	Event            string `placeholder:"NAME" help:"Name of its event, such as issue_comment, if the payload does not tell."`
+	Config           string `type:"path" placeholder:"FILE" help:"The file that 'serve --config' reads; the defaults otherwise."`
+	RepositoryConfig string `type:"path" placeholder:"FILE" help:"The repository's .github/agent.yml; none otherwise."`
 	Permission       string `default:"write" enum:"admin,maintain,write,triage,read,none" help:"Assumed permission of its sender: ${enum}."`
 	JSON             bool   `name:"json" help:"Print one JSON object."`
 }

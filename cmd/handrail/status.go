@@ -23,8 +23,8 @@ import (
 
 // statusCmd is handrail status.
 type statusCmd struct {
-	File   string `name:"config" short:"c" type:"path" help:"Configuration file of the server."`
-	Listen string `help:"Address that the server listens on; that of the configuration otherwise."`
+	File   string `name:"config" short:"c" type:"path" placeholder:"FILE" help:"Configuration file of the server."`
+	Listen string `placeholder:"ADDRESS" help:"Address that the server listens on; that of the configuration otherwise."`
 	JSON   bool   `name:"json" help:"Print one JSON object."`
 }
 

@@ -118,6 +118,7 @@ func mustLimit(ctx context.Context, e workspace.Engine, unlimited bool) error {
 func workspaceEngines(ctx context.Context, w *console, self string, cfg policy.Workspace) ([]workspace.Engine, error) {
 	var shows workspace.Machine
 	in := docker.Config{
+		Host:   dockerHost(),
 		Binary: config.ForContainers(self),
 		Image:  cfg.Image,
 		Shows:  w.options.machine,
@@ -145,6 +146,15 @@ func workspaceEngines(ctx context.Context, w *console, self string, cfg policy.W
 		return nil, err
 	}
 	return []workspace.Engine{d, b, l}, nil
+}
+
+// dockerHost returns the socket of a daemon that DOCKER_HOST names, as of rootless Docker; "" is the
+// usual one. A daemon elsewhere does not see this machine's files.
+func dockerHost() string {
+	if at := os.Getenv("DOCKER_HOST"); strings.HasPrefix(at, "unix://") {
+		return at
+	}
+	return ""
 }
 
 // dockerLogins locates the credentials that "docker login" stored.

@@ -13,7 +13,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os/signal"
 	"strings"
 
 	"github.com/handrail-bot/handrail/agent/session"
@@ -53,7 +52,7 @@ type chat struct {
 // Run talks until the input ends or the user quits. In a pipe it fails if a line failed.
 func Run(ctx context.Context, cfg Config) (err error) {
 	c := &chat{Config: cfg, mode: cfg.Wish.With.Mode}
-	ctx = context.WithoutCancel(ctx) // Ctrl-C ends the current work only, see guarded
+	ctx = context.WithoutCancel(ctx) // Ctrl-C ends the current work only, see work
 	defer func() { err = errors.Join(err, c.close(ctx)) }()
 	if cfg.Wish.Session != "" {
 		if err := c.greet(); err != nil {
@@ -83,13 +82,6 @@ func Run(ctx context.Context, cfg Config) (err error) {
 	return nil
 }
 
-// guarded returns a context that Ctrl-C ends. A second Ctrl-C ends the process.
-func guarded(ctx context.Context) (context.Context, func()) {
-	ctx, stop := signal.NotifyContext(ctx, door.EndSignals()...)
-	context.AfterFunc(ctx, stop)
-	return ctx, stop
-}
-
 // line asks for the next line.
 func (c *chat) line(ctx context.Context) (string, error) {
 	if len(c.next) > 0 {
@@ -98,7 +90,7 @@ func (c *chat) line(ctx context.Context) (string, error) {
 		c.Term.Say("%s%s", c.prompt(), untrusted.EscapeLine(line))
 		return line, nil
 	}
-	ctx, stop := guarded(ctx)
+	ctx, stop := door.UntilSignal(ctx)
 	defer stop()
 	if c.Editor == nil {
 		line, err := c.In.Line(ctx, "")
@@ -189,7 +181,7 @@ func (c *chat) request(ctx context.Context, text, mode string) error {
 
 // work runs the session until it ends or parks.
 func (c *chat) work(ctx context.Context, w Wish) error {
-	ctx, stop := guarded(ctx)
+	ctx, stop := door.UntilSignal(ctx)
 	defer stop()
 	if c.s == nil {
 		s, err := Open(ctx, c.Term, w)

@@ -74,7 +74,8 @@ func firstFiles(files []string) string {
 }
 
 // errFit adds a remedy if a result does not fit the files.
-func errFit(err error, dir string) error {
+func (r *result) errFit(ctx context.Context, err error) error {
+	dir := r.tree.Dir()
 	var c *worktree.Conflict
 	if !errors.As(err, &c) {
 		return err
@@ -85,6 +86,14 @@ func errFit(err error, dir string) error {
 			"nothing was changed, because files of the change are not checked out in %s (%s): bring their directories with `git sparse-checkout add DIR`, and try again",
 			dir,
 			said,
+		)
+	}
+	if changed, err := r.tree.Changed(ctx); err == nil && len(changed) == 0 {
+		return fmt.Errorf(
+			"nothing was changed, because commits in %s changed the same places (%s): `git merge %s` brings both together",
+			dir,
+			said,
+			r.run.State.Branch,
 		)
 	}
 	return fmt.Errorf(

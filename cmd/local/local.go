@@ -17,6 +17,7 @@ import (
 	"os"
 	"os/user"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -133,7 +134,7 @@ func Open(ctx context.Context, term *terminal.Terminal, w Wish) (s *Session, err
 	default:
 		term.Say(
 			"! git does not work here, so changes that are not committed are not looked for: the work begins at the last commit. %s",
-			untrusted.EscapeLine(err.Error()),
+			untrusted.EscapeLine(strings.Join(strings.Fields(err.Error()), " ")),
 		)
 	}
 	settings, by := tree.Settings(ctx)

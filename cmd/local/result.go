@@ -16,7 +16,7 @@ import (
 // Diff is `handrail diff`.
 type Diff struct {
 	Session string `arg:"" optional:"" help:"Session of handrail run; the last one otherwise."`
-	Repo    string `type:"path" help:"The clone, if it is no longer the session's own."`
+	Repo    string `type:"path" placeholder:"DIR" help:"The clone, if it is no longer the session's own."`
 }
 
 // Run prints the change of a session as a patch for git apply.
@@ -37,7 +37,7 @@ func (c *Diff) Run(ctx context.Context, w *door.Console) error {
 // Apply is `handrail apply`.
 type Apply struct {
 	Session string `arg:"" optional:"" help:"Session of handrail run; the last one otherwise."`
-	Repo    string `type:"path" help:"The clone, if it is no longer the session's own."`
+	Repo    string `type:"path" placeholder:"DIR" help:"The clone, if it is no longer the session's own."`
 
 	undo string // the command that reverts it; empty is handrail's own
 }
@@ -135,7 +135,7 @@ func (r *result) apply(ctx context.Context, out io.Writer, undo string) error {
 		_, err = fmt.Fprintf(out, "Session %s has changed nothing.\n", r.run.ID)
 		return err
 	}
-	return errFit(first, r.tree.Dir())
+	return r.errFit(ctx, first)
 }
 
 func (r *result) unapply(ctx context.Context, out io.Writer) error {
@@ -158,7 +158,7 @@ func (r *result) unapply(ctx context.Context, out io.Writer) error {
 		return err
 	}
 	if err := r.tree.Apply(ctx, patch, true); err != nil {
-		return errFit(err, r.tree.Dir())
+		return r.errFit(ctx, err)
 	}
 	_, err = fmt.Fprintf(
 		out,

@@ -28,7 +28,7 @@ const logEnd, lockEnd, appliedEnd = ".jsonl", ".lock", ".applied"
 // Dir returns the directory of the logs. It may be missing.
 func Dir() (string, error) {
 	root := os.Getenv("XDG_STATE_HOME")
-	if root == "" {
+	if !filepath.IsAbs(root) { // the standard has others ignored
 		home, err := os.UserHomeDir()
 		if err != nil {
 			return "", fmt.Errorf("find a place for sessions (set XDG_STATE_HOME): %w", err)
@@ -231,7 +231,7 @@ func openRuns(id string) (*logOf, error) {
 		err = os.MkdirAll(dir, 0o700)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("make the directory of sessions: %w", err)
+		return nil, fmt.Errorf("make the directory of sessions (XDG_STATE_HOME names another place): %w", err)
 	}
 	path := filepath.Join(dir, id+logEnd)
 	lock, err := tryLock(path)

@@ -17,9 +17,9 @@ import (
 
 // Flags choose the database of a verb.
 type Flags struct {
-	File     string `name:"config" short:"c" type:"path" help:"The server's configuration file, for the place of its database."`
-	Data     string `type:"path" help:"The server's data directory."`
-	Database string `env:"HANDRAIL_DATABASE" help:"postgres://… instead of the database in the data directory, or the path of an SQLite file."`
+	File     string `name:"config" short:"c" type:"path" placeholder:"FILE" help:"The server's configuration file, for the place of its database."`
+	Data     string `type:"path" placeholder:"DIR" help:"The server's data directory."`
+	Database string `env:"HANDRAIL_DATABASE" placeholder:"ADDRESS" help:"postgres://… instead of the database in the data directory, or the path of an SQLite file."`
 }
 
 // Unset reports whether no flag names a database.

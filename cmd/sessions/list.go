@@ -22,7 +22,7 @@ type listCmd struct {
 	records.Flags `embed:""`
 
 	Place string `arg:"" optional:"" help:"git:REPOSITORY (a URL, or the path of a clone) for those that workflow runs keep there, instead of a database."`
-	Repo  string `help:"Only of this repository, owner/name."`
+	Repo  string `placeholder:"OWNER/NAME" help:"Only of this repository, owner/name."`
 	Limit int    `default:"50" help:"At most this many."`
 	JSON  bool   `name:"json" help:"Print one JSON array."`
 }
@@ -136,6 +136,7 @@ func (c *listCmd) table(w *door.Console, list []row) error {
 	if !slices.ContainsFunc(list, func(r row) bool { return r.Task != "" }) {
 		rows[0] = rows[0][:5]
 	}
+	today := time.Now().Format("2006-01-02 ") // goes without saying
 	for _, r := range list {
 		if r.Fault != "" {
 			rows = append(rows, []string{untrusted.EscapeLine(r.Session), "unreadable", "-", untrusted.EscapeLine(r.Fault)})
@@ -144,7 +145,7 @@ func (c *listCmd) table(w *door.Console, list []row) error {
 		cells := []string{
 			r.Session,
 			r.State,
-			r.Began.Local().Format("2006-01-02 15:04"),
+			strings.TrimPrefix(r.Began.Local().Format("2006-01-02 15:04"), today),
 			r.Where,
 			cmp.Or(r.Branch, "-"),
 			cmp.Or(local.Title(r.Task), "-"),

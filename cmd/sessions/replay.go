@@ -35,7 +35,7 @@ type Replay struct {
 	records.Flags `embed:""`
 
 	Session string `arg:"" optional:"" help:"Id of a session, a file with its log, or git:REPOSITORY#SESSION; the last one of handrail run otherwise."`
-	Upto    int64  `help:"Stop after this event; everything otherwise."`
+	Upto    int64  `placeholder:"N" help:"Stop after this event; everything otherwise."`
 	Events  bool   `help:"Print the events instead of the texts that users saw."`
 	JSON    bool   `name:"json" help:"Print the events as lines of JSON."`
 }

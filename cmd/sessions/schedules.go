@@ -57,7 +57,7 @@ type runCmd struct {
 	records.Flags `embed:""`
 
 	Name       string `arg:"" help:"Name of the schedule."`
-	Repository string `help:"Repository of the schedule, owner/name, if several have one of that name."`
+	Repository string `placeholder:"OWNER/NAME" help:"Repository of the schedule, owner/name, if several have one of that name."`
 	DryRun     bool   `help:"Only show its task, its mode and the place of its result."`
 }
 

@@ -25,12 +25,12 @@ import (
 type Verb struct {
 	Dir          string `type:"path" default:"." help:"Directory for handrail.yml, handrail.env and handrail.pem."`
 	Listen       string `default:"127.0.0.1:8080" help:"Address of the page, and of the server later. If other machines reach it, put TLS in front of it."`
-	Model        string `env:"HANDRAIL_MODEL" help:"Model, as its server names it; without it, the only one that the server has, or the one that you choose of several."`
-	BaseURL      string `name:"base-url" env:"HANDRAIL_BASE_URL" help:"Address of an OpenAI-compatible server; without it, Ollama is used."`
-	CAFile       string `name:"ca-file" type:"path" help:"PEM file with the certificate authority of the model's server, to trust besides the system's; handrail.yml names it."`
-	GitHub       string `name:"github" help:"Address of a GitHub Enterprise Server, such as https://github.example; without it, github.com."`
-	Organization string `help:"Organization that owns the App; without it, your account."`
-	Address      string `help:"Public address of this server, such as https://bot.example; without it, the bot asks GitHub every 30 seconds."`
+	Model        string `env:"HANDRAIL_MODEL" placeholder:"NAME" help:"Model, as its server names it; without it, the only one that the server has, or the one that you choose of several."`
+	BaseURL      string `name:"base-url" env:"HANDRAIL_BASE_URL" placeholder:"URL" help:"Address of an OpenAI-compatible server; without it, Ollama is used."`
+	CAFile       string `name:"ca-file" type:"path" placeholder:"FILE" help:"PEM file with the certificate authority of the model's server, to trust besides the system's; handrail.yml names it."`
+	GitHub       string `name:"github" placeholder:"URL" help:"Address of a GitHub Enterprise Server, such as https://github.example; without it, github.com."`
+	Organization string `placeholder:"NAME" help:"Organization that owns the App; without it, your account."`
+	Address      string `placeholder:"URL" help:"Public address of this server, such as https://bot.example; without it, the bot asks GitHub every 30 seconds."`
 	Workflows    bool   `help:"Let the bot push approved changes of workflow files."`
 	NoWait       bool   `name:"no-wait" help:"Do not wait until the App is installed; the model is tried all the same."`
 

@@ -19,9 +19,17 @@ type Completion struct {
 
 // Help explains the installation of the script.
 func (Completion) Help() string {
-	return `bash:  put this into ~/.bashrc:   source <(handrail completion bash)
-zsh:   put this into ~/.zshrc, behind compinit:   source <(handrail completion zsh)
-fish:  handrail completion fish > ~/.config/fish/completions/handrail.fish`
+	return `In ~/.bashrc:
+
+    source <(handrail completion bash)
+
+In ~/.zshrc, behind compinit:
+
+    source <(handrail completion zsh)
+
+For fish, once:
+
+    handrail completion fish > ~/.config/fish/completions/handrail.fish`
 }
 
 // Run prints the completion script of a shell.

@@ -70,6 +70,20 @@ func flagOf(at *kong.Node, word string) *kong.Flag {
 	return nil
 }
 
+// PrintHelp prints the help of kong's context. Verbs come before flags, and those of one verb before
+// those that all have.
+func PrintHelp(options kong.HelpOptions, ctx *kong.Context) error {
+	options.FlagsLast = true
+	if at := ctx.Selected(); at != nil {
+		root := ctx.Model.Node
+		for _, f := range root.Flags {
+			f.Group = &kong.Group{Key: "all", Title: "Flags of all verbs:"}
+		}
+		at.Flags, root.Flags = append(at.Flags, root.Flags...), nil
+	}
+	return kong.DefaultHelpPrinter(options, ctx)
+}
+
 func takesValue(f *kong.Flag) bool { return !f.IsBool() && !f.IsCounter() }
 
 // UsageErrorOf turns kong's err about a command line into a usage error of one line, with a

@@ -227,8 +227,9 @@ func (r runner) isSlow(line string) bool {
 	}
 	for _, part := range strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune("&|;\n(", r) }) {
 		part = strings.TrimSpace(part)
+		script := strings.TrimPrefix(strings.TrimPrefix(part, "sh "), "bash ") // of a wrapper that is not executable
 		for _, l := range list {
-			if strings.HasPrefix(part, l) {
+			if strings.HasPrefix(part, l) || strings.HasPrefix(script, l) {
 				return true
 			}
 		}
