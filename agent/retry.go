@@ -104,8 +104,10 @@ func (f *finisher) inFiles(ctx context.Context, last entry) (*session.Outcome, e
 		return f.again(ctx, "That was not written: "+strings.Join(refused, " "))
 	case edits > 0 && !f.changed():
 		return f.unchangedFile(ctx)
-	case edits > 0, f.changed() && last.answer.Content != "" && last.answer.Lost == "":
+	case edits > 0:
 		return f.complete(ctx, last.answer.Content)
+	case f.changed() && last.answer.Content != "" && last.answer.Lost == "":
+		return f.complete(ctx, strings.TrimSpace(last.answer.Content+f.notWritten()))
 	case last.answer.Lost == session.LostLoop:
 		return f.again(ctx, "That said the same again and again.")
 	case last.answer.Content == "" && len(last.answer.Errors) == 0:
@@ -127,6 +129,23 @@ func (f *finisher) inFiles(ctx context.Context, last entry) (*session.Outcome, e
 		) // small models first think, and then write
 	}
 	return nil, f.retry(ctx, why+" "+f.askFiles(true))
+}
+
+// notWritten returns the end of a summary that names the edits of the answer before the last one that
+// were refused, or "".
+func (f *finisher) notWritten() (said string) {
+	for _, e := range slices.Backward(f.talk.entries[:len(f.talk.entries)-1]) {
+		if e.answer == nil || e.gone {
+			continue
+		}
+		for _, c := range e.calls {
+			if speech.IsEdit(c.Call) && c.Result != nil && (!c.Result.OK || c.Result.Mistake) {
+				said += "\n\nNot written: " + firstParagraph(c.Result.Content)
+			}
+		}
+		return said
+	}
+	return ""
 }
 
 // triesAfterProse returns the number of times that a model is asked for a file in place of

@@ -9,9 +9,9 @@ import (
 
 // Marks of SEARCH/REPLACE blocks as models write them: fewer or more signs, other words.
 var (
-	beginMark  = pattern.Lazy(`^\s*<{4,12}(?: ?[A-Za-z]\w*)?\s*$`)
+	beginMark  = pattern.Lazy(`^\s*<{4,12}(?: ?[A-Za-z]\w*)?(?: \S+)?\s*$`)
 	middleMark = pattern.Lazy(`^\s*={4,12}\s*$`)
-	endMark    = pattern.Lazy(`^\s*>{4,12}(?: ?[A-Za-z]\w*)?\s*$`)
+	endMark    = pattern.Lazy(`^\s*>{4,12}(?: ?[A-Za-z]\w*)?(?: \S+)?\s*$`)
 )
 
 // plainMarks replaces the marks of complete blocks by those that the rest of the program knows. Text
@@ -67,7 +67,8 @@ func (r *reader) unfenced() {
 				to = i
 			}
 		}
-		if from < 0 || to < 0 {
+		isFence := func(line string) bool { _, _, _, ok := openFence(line); return ok }
+		if from < 0 || to < 0 || slices.ContainsFunc(r.lines[:from], isFence) {
 			continue
 		}
 		body := strings.Join(r.lines[from:to+1], "\n") + "\n"
@@ -77,39 +78,56 @@ func (r *reader) unfenced() {
 		if strings.Count(text, "\n") < tinyLines || min(sharedLines(text, body), sharedLines(body, text)) < minSeveral {
 			continue
 		}
-		r.acts = []Act{{Kind: Whole, Path: f.Path, Text: body}}
+		r.acts, r.doubts = []Act{{Kind: Whole, Path: f.Path, Text: body}}, nil
 		r.words = slices.Concat(r.lines[:from], r.lines[to+1:])
 		return
 	}
 }
 
-// quotes returns the path of a file in view and the lines of a block, if they are some lines of that
-// file alone, at one place of it. The file may be known by its name.
+// quotes returns the path of a file in view and the lines that a block quotes, as the file has them, if
+// they are some lines of that file alone, at one place of it. The file may be known by its name.
 func (v View) quotes(body []string, name string) *File {
-	lines := "\n" + strings.Join(body, "\n") + "\n"
 	var found *File
 	for _, f := range v {
-		switch n := strings.Count("\n"+f.Text+"\n", lines); {
-		case n == 0 || name != "" && f.Path != name || len(lines) >= len(f.Text):
-		case n > 1 || found != nil:
-			return nil
-		default:
-			found = &File{f.Path, lines[1:]}
+		if name != "" && f.Path != name {
+			continue
+		}
+		all := strings.Split(strings.TrimSuffix(f.Text, "\n"), "\n")
+		for i := 0; i+len(body) <= len(all) && len(body) < len(all); i++ {
+			if !slices.EqualFunc(body, all[i:i+len(body)], sameLine) {
+				continue
+			}
+			if found != nil {
+				return nil
+			}
+			found = &File{f.Path, strings.Join(all[i:i+len(body)], "\n") + "\n"}
 		}
 	}
 	return found
 }
 
+// sameLine reports whether two lines differ at most in the white space around them.
+func sameLine(a, b string) bool { return strings.TrimSpace(a) == strings.TrimSpace(b) }
+
 // replaces reads "replace these lines by those": the block before quotes lines of a file, and this one
-// has half of their text. The quotation itself is no edit.
-func (r *reader) replaces(old File, text string) bool {
-	if text == old.Text || !alike(strings.TrimSpace(old.Text), strings.TrimSpace(text)) {
+// has half of their text. The quotation itself is no edit. The new lines are indented as the old ones.
+func (r *reader) replaces(old File, body []string) bool {
+	quoted, put := strings.Split(strings.TrimSuffix(old.Text, "\n"), "\n"), slices.Clone(body)
+	if slices.EqualFunc(quoted, body, sameLine) || !alike(strings.TrimSpace(old.Text), strings.TrimSpace(strings.Join(body, "\n"))) {
 		return false
 	}
-	if n := len(r.acts); n > 0 && r.acts[n-1] == (Act{Kind: Whole, Path: old.Path, Text: old.Text}) {
+	if n := len(r.acts); n > 0 && r.acts[n-1].Kind == Whole && r.acts[n-1].Path == old.Path &&
+		slices.EqualFunc(strings.Split(strings.TrimSuffix(r.acts[n-1].Text, "\n"), "\n"), quoted, sameLine) {
 		r.acts = r.acts[:n-1]
 	}
 	r.quoted = nil
+	indent, less := indentation(quoted[0]), indentation(body[0])
+	for i, line := range put {
+		if strings.TrimSpace(line) != "" {
+			put[i] = indent + strings.TrimPrefix(line, less)
+		}
+	}
+	text := strings.Join(put, "\n") + "\n"
 	r.edit(Act{Kind: Blocks, Path: old.Path, Text: searchMark + "\n" + old.Text + "=======\n" + text + replaceMark + "\n"})
 	return true
 }

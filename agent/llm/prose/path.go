@@ -81,10 +81,10 @@ func pathLike(line string) string {
 		s = s0
 	}
 	s = labels().ReplaceAllString(s, "")
-	s = strings.TrimLeft(s, "`*\"'_< ")
+	s = strings.TrimLeft(s, "`*\"'_<[ ")
 	word := s
-	if i := strings.IndexAny(s, "`*\"' (:>"); i >= 0 {
-		word, s = s[:i], strings.TrimLeft(s[i:], "`*\"'>")
+	if i := strings.IndexAny(s, "`*\"' (:>]"); i >= 0 {
+		word, s = s[:i], strings.TrimLeft(s[i:], "`*\"'>]")
 	} else {
 		s = ""
 	}

@@ -63,7 +63,7 @@ func Parse(text string, view View) Answer {
 	r := reader{view: view, lines: strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")}
 	plainMarks(r.lines)
 	r.read()
-	if len(r.acts) == 0 && len(r.doubts) == 0 {
+	if !slices.ContainsFunc(r.acts, Act.edits) {
 		r.unfenced()
 	}
 	return r.answer()
@@ -121,19 +121,32 @@ func (r *reader) fence() bool {
 	}
 	b := block{info: info, cut: true}
 	nested, i := 0, r.at+1
-	markdown := isMarkdown(r.heading(info))
+	markdown := isMarkdown(r.heading(info)) || slices.Contains(extensions[language(info)], ".md")
 	for ; i < len(r.lines); i++ {
 		line := r.lines[i]
 		if m, inner, _, ok := openFence(line); ok && markdown && inner != "" && m[0] == marks[0] && len(m) >= len(marks) {
 			nested++
 		} else if closesFence(line, marks) {
-			if nested == 0 {
+			switch deeper := len(indentation(line)) > indent; {
+			case nested > 0:
+				nested--
+			case markdown && deeper: // a fence in an item of a list
+				nested++
+			default:
 				b.cut = false
+			}
+			if !b.cut {
 				break
 			}
-			nested--
 		}
 		b.body = append(b.body, unindent(line, indent))
+	}
+	if n := len(b.body) - 1; b.cut && n >= 0 && strings.HasSuffix(strings.TrimSpace(b.body[n]), marks) {
+		b.body[n], b.cut = strings.TrimSuffix(strings.TrimSpace(b.body[n]), marks), false // the end is not on a line of its own
+	}
+	if !markdown && r.split(b) {
+		r.at = min(i+1, len(r.lines))
+		return true
 	}
 	r.take(b)
 	r.at = min(i+1, len(r.lines))
@@ -238,22 +251,57 @@ func (r *reader) take(b block) {
 	}
 }
 
+// split takes the parts of a block with several files in view, each below a line with its path alone.
+func (r *reader) split(b block) bool {
+	var parts []block
+	for i, line := range b.body {
+		p := first(inComment(line), pathLike(line))
+		f, ok := r.view.File(r.resolvePath(p))
+		if p != "" && ok && !hasLine(f.Text, strings.TrimSpace(line)) && (i == 0 || strings.TrimSpace(b.body[i-1]) == "") {
+			lang := language(b.info)
+			parts = append(parts, block{info: lang + " file=" + f.Path, cut: b.cut})
+		} else if len(parts) > 0 {
+			parts[len(parts)-1].body = append(parts[len(parts)-1].body, line)
+		} else if strings.TrimSpace(line) != "" {
+			return false
+		}
+	}
+	if len(parts) < 2 {
+		return false
+	}
+	for _, part := range parts {
+		r.take(block{info: part.info, body: trimBlank(part.body), cut: part.cut})
+	}
+	return true
+}
+
 // whole accepts a block as the content of a file.
 func (r *reader) whole(b block, body []string, name, lang string) {
+	if p := strings.TrimSpace(body[0]); name == "" && len(body) > 1 && pathLike(p) == p {
+		if had, ok := r.view.File(r.resolvePath(p)); ok && firstLine(had.Text) != p {
+			name, body = p, trimBlank(body[1:])
+		}
+	}
 	if p := inComment(body[0]); p != "" && (name == "" || r.resolvePath(p) == r.resolvePath(name)) {
 		name = first(name, p)
 		if had, ok := r.view.File(r.resolvePath(name)); !ok || firstLine(had.Text) != body[0] {
-			body = body[1:]
+			body = trimBlank(body[1:])
 		}
+	}
+	if len(body) == 0 {
+		return
 	}
 	text := strings.Join(body, "\n") + "\n"
 	if name == "" && !r.announcesExample() {
 		name = first(r.view.closestFile(text, lang), r.view.partOf(body, lang))
 	}
-	old := r.quoted
-	r.quoted = r.view.quotes(body, name)
+	old, named := r.quoted, name
+	if name != "" {
+		named = r.resolvePath(name)
+	}
+	r.quoted = r.view.quotes(body, named)
 	switch {
-	case old != nil && (name == "" || r.resolvePath(name) == old.Path) && r.replaces(*old, text):
+	case old != nil && (named == "" || named == old.Path) && r.replaces(*old, body):
 		return
 	case r.announcesExample() && name == "":
 		r.doubts = append(r.doubts, "a block that is shown as an example was not taken")

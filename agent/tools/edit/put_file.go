@@ -64,30 +64,58 @@ func putFile(k *tools.Kit) tools.Tool {
 	})
 }
 
-// put makes content the text of the file, or replaces the definitions in content.
+// put makes content the text of the file, or replaces the definitions in content, or the lines that it
+// is like. Marks for left-out text are filled from the file.
 func (c *change) put(content string) error {
 	content, notes := patch.Clean(c.path, c.before, content)
 	c.notes = append(c.notes, notes...)
-	if c.existed {
-		if lost := fragment.Gone(c.path, c.before, content); len(lost) > 0 { //control:no-other-file
-			return fmt.Errorf(
-				"%s: nothing was written, because %s would be gone: keep everything else in the file",
-				c.path,
-				strings.Join(lost, ", "),
-			)
-		}
-	}
-	if !c.existed || !fragment.Is(c.path, c.before, content) {
+	if !c.existed {
 		return c.replace(content)
 	}
 	if n, line := patch.Omission(c.path, c.before, content); n > 0 {
-		return fmt.Errorf("%s: nothing was written, because the line %q stands for text that is left out", c.path, line)
+		out, err := patch.Merge(c.before, content)
+		if err != nil {
+			return fmt.Errorf("%s: nothing was written, because the line %q stands for text that is left out", c.path, line)
+		}
+		c.after = patch.MatchForm(c.before, out.Text)
+		c.notes = append(c.notes, fmt.Sprintf("The line %q was filled from the file.", line))
+		return nil
 	}
-	text, replaced, err := fragment.Put(c.path, c.before, content)
-	if err != nil {
-		return fmt.Errorf("%s: nothing was written: %w", c.path, err)
+	if fragment.Is(c.path, c.before, content) || isPart(c.before, content) {
+		content = tabsAs(c.before, content)
 	}
-	c.after = patch.MatchForm(c.before, text)
-	c.notes = append(c.notes, "Only "+strings.Join(replaced, ", ")+" was replaced; the rest of the file stays.")
-	return nil
+	part := fragment.Is(c.path, c.before, content)
+	var err error
+	switch lost := fragment.Gone(c.path, c.before, content); {
+	case len(lost) > 0: //control:no-other-file
+		err = fmt.Errorf("nothing was written, because %s would be gone: keep everything else in the file", strings.Join(lost, ", "))
+	case part:
+		text, replaced, errPut := fragment.Put(c.path, unixLines(c.before), unixLines(content))
+		if errPut == nil {
+			c.after = patch.MatchForm(c.before, text)
+			c.notes = append(c.notes, "Only "+strings.Join(replaced, ", ")+" was replaced; the rest of the file stays.")
+			return nil
+		}
+		err = fmt.Errorf("nothing was written: %w", errPut)
+	case endsShort(c.before, content):
+		return fmt.Errorf("%s: nothing was written, because a comment stands at the end for the rest of the file: write the whole file", c.path)
+	case isPart(c.before, content):
+		err = fmt.Errorf("nothing was written, because this is only a part of the file: write the whole file, or a SEARCH/REPLACE block")
+	default:
+		return c.replace(content)
+	}
+	if text, ok := place(unixLines(c.before), content); ok {
+		c.after = patch.MatchForm(c.before, text)
+		c.notes = append(c.notes, "Only the lines like these were replaced; the rest of the file stays.")
+		return nil
+	}
+	return fmt.Errorf("%s: %w", c.path, err)
+}
+
+// unixLines returns a text of which all lines end with CR LF with LF alone; other text stays.
+func unixLines(s string) string {
+	if strings.Count(s, "\n") != strings.Count(s, "\r\n") {
+		return s
+	}
+	return strings.ReplaceAll(s, "\r\n", "\n")
 }
