@@ -275,6 +275,28 @@ func (r *reader) split(b block) bool {
 	return true
 }
 
+// undiffed returns a whole file without the marks of a diff in it: it has old lines behind a minus, and the
+// new ones behind a plus.
+func undiffed(had string, body []string) (out []string) {
+	lines, old := strings.Split(had, "\n"), false
+	for _, line := range body {
+		rest, minus := strings.CutPrefix(line, "-")
+		switch {
+		case slices.Contains(lines, line):
+		case minus && strings.TrimSpace(rest) != "" && slices.Contains(lines, rest):
+			old = true
+			continue
+		case strings.HasPrefix(line, "+"):
+			line = line[1:]
+		}
+		out = append(out, line)
+	}
+	if !old {
+		return body
+	}
+	return out
+}
+
 // whole accepts a block as the content of a file.
 func (r *reader) whole(b block, body []string, name, lang string) {
 	if p := strings.TrimSpace(body[0]); name == "" && len(body) > 1 && pathLike(p) == p {
@@ -290,6 +312,9 @@ func (r *reader) whole(b block, body []string, name, lang string) {
 	}
 	if len(body) == 0 {
 		return
+	}
+	if had, ok := r.view.File(r.resolvePath(name)); ok && name != "" {
+		body = undiffed(had.Text, body)
 	}
 	text := strings.Join(body, "\n") + "\n"
 	if name == "" && !r.announcesExample() {

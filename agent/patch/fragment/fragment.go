@@ -5,6 +5,7 @@ package fragment
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -49,8 +50,8 @@ func Is(name, before, text string) bool {
 	switch {
 	case moved:
 		return true
-	case lost == 0: // all of the definitions, and nothing of the rest, is a fragment, too
-		return len(outside) > 0 && kept == 0
+	case lost == 0: // all of the definitions, and nothing of the rest or in its place, is a fragment, too
+		return kept == 0 && len(outsideOf(text, is)) < len(outside)
 	case len(outside) > 0:
 		return kept < len(outside)
 	}
@@ -183,6 +184,44 @@ func Gone(name, before, text string) (lost []string) {
 		return nil
 	}
 	return lost
+}
+
+// LeftOut returns the definitions of before that text, a file or a part of it, names without their content: functions
+// without a body, and at least half of the methods of a type.
+func LeftOut(name, before, text string) (lost []string) {
+	old, is := definitions(name, before), definitions(name, text)
+	had, have := strings.Split(before, "\n"), strings.Split(text, "\n")
+	methods, missing := map[string]int{}, map[string][]string{}
+	for _, d := range old {
+		now, owner := named(is, d.name), ownerOf(d.name)
+		switch {
+		case now != nil && isHollow(have, *now) && !isHollow(had, d):
+			lost = append(lost, d.name)
+		case owner == "" || d.depth == 0 || named(is, owner) == nil:
+			continue
+		case now == nil:
+			missing[owner] = append(missing[owner], d.name)
+		}
+		methods[owner]++
+	}
+	for _, owner := range slices.Sorted(maps.Keys(missing)) {
+		if names := missing[owner]; 2*len(names) >= methods[owner] { //control:methods-stay
+			lost = append(lost, names...)
+		}
+	}
+	return lost
+}
+
+// isHollow reports whether a function has a body of placeholders or comments alone.
+func isHollow(all []string, d definition) bool {
+	from, to := bodyOf(all[:d.to], d.line)
+	if from >= to {
+		return false
+	}
+	return !slices.ContainsFunc(all[from:to], func(line string) bool {
+		s := strings.TrimSpace(line)
+		return s != "" && s != "pass" && !strings.HasPrefix(s, "...") && !aboveDefinition().MatchString(s)
+	})
 }
 
 // minCompared is the minimum size in lines of a file without definitions to be

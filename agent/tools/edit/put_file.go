@@ -65,7 +65,7 @@ func putFile(k *tools.Kit) tools.Tool {
 }
 
 // put makes content the text of the file, or replaces the definitions in content, or the lines that it
-// is like. Marks for left-out text are filled from the file.
+// is like.
 func (c *change) put(content string) error {
 	content, notes := patch.Clean(c.path, c.before, content)
 	c.notes = append(c.notes, notes...)
@@ -73,20 +73,13 @@ func (c *change) put(content string) error {
 		return c.replace(content)
 	}
 	if n, line := patch.Omission(c.path, c.before, content); n > 0 {
-		out, err := patch.Merge(c.before, content)
-		if err != nil {
-			return fmt.Errorf("%s: nothing was written, because the line %q stands for text that is left out", c.path, line)
-		}
-		c.after = patch.MatchForm(c.before, out.Text)
-		c.notes = append(c.notes, fmt.Sprintf("The line %q was filled from the file.", line))
-		return nil
+		return fmt.Errorf("%s: nothing was written, because the line %q stands for text that is left out", c.path, line)
 	}
-	if fragment.Is(c.path, c.before, content) || isPart(c.before, content) {
-		content = tabsAs(c.before, content)
-	}
+	content = tabsAs(c.before, content)
 	part := fragment.Is(c.path, c.before, content)
 	var err error
-	switch lost := fragment.Gone(c.path, c.before, content); {
+	lost := append(fragment.Gone(c.path, c.before, content), fragment.LeftOut(c.path, c.before, content)...)
+	switch {
 	case len(lost) > 0: //control:no-other-file
 		err = fmt.Errorf("nothing was written, because %s would be gone: keep everything else in the file", strings.Join(lost, ", "))
 	case part:
