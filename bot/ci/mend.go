@@ -4,6 +4,7 @@ package ci
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -20,7 +21,7 @@ import (
 
 // Watcher returns the watcher of completed checks.
 func Watcher() watch.Watcher {
-	return watch.Watcher{Where: where, Hear: hear, Waits: waits, Over: endDraft}
+	return watch.Watcher{Where: where, Hear: hear, Waits: waits, Over: over}
 }
 
 // where returns the thread of the session that a check belongs to by its pull request or
@@ -65,7 +66,7 @@ func hear(ctx context.Context, h *watch.Heard) (*watch.Answer, error) {
 	}
 	row := h.Session
 	if why := ignoreReason(h.Config, row); why != "" {
-		return &watch.Answer{Note: why}, nil
+		return &watch.Answer{Note: why}, keepMissed(ctx, h)
 	}
 	if err := h.At.Connect(ctx, h.GitHub, live.DataOf(row).Installation); err != nil {
 		return nil, err
@@ -87,6 +88,60 @@ func hear(ctx context.Context, h *watch.Heard) (*watch.Answer, error) {
 		return &watch.Answer{Note: "checks act for the session's requester: " + why}, err
 	}
 	return r.decide(ctx)
+}
+
+// keepMissed notes a check that ended while the session waits for an approval or for GitHub: at its end it looks
+// at the checks again.
+func keepMissed(ctx context.Context, h *watch.Heard) error {
+	row, sha := h.Session, h.Event.Check.SHA
+	if row == nil || row.Pull == 0 || row.State.Over() || row.State == session.PhaseWaitingChecks {
+		return nil
+	}
+	if data := live.DataOf(row); Off(h.InForce(data).Triggers) != "" || data.Seen.Missed == sha {
+		return nil
+	}
+	return h.Keep(ctx, func(d *live.Data) { d.Seen.Missed = sha }) //control:missed-checks
+}
+
+// over looks at a session that has ended: at the checks that it missed, and whether its draft ends.
+func over(ctx context.Context, c *live.Config, l *live.Session) error {
+	if sha := l.Data.Seen.Missed; sha != "" && l.State.Finished() && len(l.State.Open()) == 0 {
+		if err := hearAgain(ctx, c, l, sha); err != nil {
+			return err
+		}
+	}
+	return endDraft(ctx, c, l)
+}
+
+// hearAgain stores a missed check of a commit once more, as GitHub's event of all its checks.
+func hearAgain(ctx context.Context, c *live.Config, l *live.Session, sha string) error {
+	at := l.Thread.Ref
+	payload, err := json.Marshal(map[string]any{
+		"action":       "completed",
+		"installation": map[string]any{"id": l.Data.Installation},
+		"repository":   map[string]any{"id": l.Data.Repository, "full_name": at.Owner + "/" + at.Repo},
+		"sender":       map[string]any{"login": l.Row.Requester},
+		"check_suite": map[string]any{
+			"head_sha":      sha,
+			"status":        "completed",
+			"pull_requests": []any{map[string]any{"number": l.Row.Pull}},
+		},
+	})
+	if err != nil {
+		return fmt.Errorf("hear a check again: %w", err)
+	}
+	if _, err := c.Store.Deliveries.Put(ctx, &store.Delivery{
+		ID:       fmt.Sprintf("missed-%s-%d", l.Row.ID, len(l.State.Ends)),
+		Event:    "check_suite",
+		Thread:   l.Row.Thread,
+		Sender:   l.Row.Requester,
+		Priority: store.PriorityWork,
+		Payload:  payload,
+	}); err != nil {
+		return err
+	}
+	l.Data.Seen.Missed = ""
+	return l.Save(ctx)
 }
 
 // ignoreReason returns the reason why checks do not concern a session, or "".

@@ -126,6 +126,8 @@ type Seen struct {
 	Head  string    `json:"head"`
 	Green []string  `json:"green,omitempty"`
 	Since time.Time `json:"since,omitzero"`
+
+	Missed string `json:"missed,omitempty"` // commit whose checks ended while the session waited for something else
 }
 
 // greenAt returns the checks seen to pass on the published work.

@@ -260,6 +260,7 @@ var controlsOfBot = []control{
 	{"state-is-sealed", "false", "./cmd/handrail", "TestScripts/serve_action_sealed"},
 	{"one-task", `value "/agent" + flags + " task:\n\n" + in.Task`, "./bot", "TestStartedIsOneTask"},
 	{"checks-are-off", "false", "./bot", "TestChecksOfOthers"},
+	{"missed-checks", "value nil", "./cmd/handrail", "TestScripts/^serve_ci_missed$"},
 	{"checks-of-the-head", "false", "./bot", "TestChecksOfOthers"},
 	{"checks-by-right", "false", "./bot", "TestChecksOfOthers"},
 	{"own-checks", "value k.State == unreadable", "./bot", "TestChecksOfOthers"},

@@ -136,7 +136,6 @@ func (c *listCmd) table(w *door.Console, list []row) error {
 	if !slices.ContainsFunc(list, func(r row) bool { return r.Task != "" }) {
 		rows[0] = rows[0][:5]
 	}
-	today := time.Now().Format("2006-01-02 ") // goes without saying
 	for _, r := range list {
 		if r.Fault != "" {
 			rows = append(rows, []string{untrusted.EscapeLine(r.Session), "unreadable", "-", untrusted.EscapeLine(r.Fault)})
@@ -145,7 +144,7 @@ func (c *listCmd) table(w *door.Console, list []row) error {
 		cells := []string{
 			r.Session,
 			r.State,
-			strings.TrimPrefix(r.Began.Local().Format("2006-01-02 15:04"), today),
+			r.Began.Local().Format("2006-01-02 15:04"),
 			r.Where,
 			cmp.Or(r.Branch, "-"),
 			cmp.Or(local.Title(r.Task), "-"),
