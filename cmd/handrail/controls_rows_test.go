@@ -124,7 +124,7 @@ action.TestPatient: no-workspace-is-told
 ghapp.TestFollow: home-of-a-pull-request
 schedule.TestClock: other-times-missed-nothing hours-that-are-there-twice runs-do-not-overlap
     unread-is-read-again
-ci.TestWaits: checks-are-not-awaited-for-ever the-end-of-a-wait-is-told stuck-checks words-end-the-wait
+ci.TestWaits: missed-checks checks-are-not-awaited-for-ever the-end-of-a-wait-is-told stuck-checks words-end-the-wait
 serve_after_merge: closed-pull-begins-anew
 project.TestFindLeftover: build-leftovers written-stays wanted-again
 attributes.TestAsGit: attributes-count plain-stays-home
