@@ -136,7 +136,11 @@ func TestFileWaitsForTheDisk(t *testing.T) {
 		onDisk = info.Size()
 		return err
 	}
-	defer l.Close()
+	t.Cleanup(func() {
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+	})
 	answer, call := NewEvent(TypeAnswer, 1, Answer{Content: "x"}), NewEvent(TypeDecision, 1, Decision{Call: "c1"})
 	for _, step := range []struct {
 		events []*Event

@@ -142,7 +142,7 @@ func (r *reader) fence() bool {
 		b.body = append(b.body, unindent(line, indent))
 	}
 	if n := len(b.body) - 1; b.cut && n >= 0 && strings.HasSuffix(strings.TrimSpace(b.body[n]), marks) {
-		b.body[n], b.cut = strings.TrimSuffix(strings.TrimSpace(b.body[n]), marks), false // the end is not on a line of its own
+		b.body[n], b.cut = strings.TrimSuffix(strings.TrimSpace(b.body[n]), marks), false // its end has no line of its own
 	}
 	if !markdown && r.split(b) {
 		r.at = min(i+1, len(r.lines))

@@ -115,10 +115,10 @@ func TestSyntaxIsKept(t *testing.T) {
 		"bad.go": "package a\n\nfunc {\n",
 	}
 	b := toolstest.Open(t, files)
-	strict := func(name, path, old, new string) error {
-		arguments := toolstest.Arguments("path", path, "old_string", old, "new_string", new)
+	strict := func(name, path, old, with string) error {
+		arguments := toolstest.Arguments("path", path, "old_string", old, "new_string", with)
 		if name == "write_file" {
-			arguments = toolstest.Arguments("path", path, "content", strings.Replace(files[path], old, new, 1))
+			arguments = toolstest.Arguments("path", path, "content", strings.Replace(files[path], old, with, 1))
 		}
 		_, err := b.Tool(name).Intent(tools.Strict(t.Context()), toolstest.Call(name, arguments))
 		return err
