@@ -99,7 +99,7 @@ var controlsOfAgent = []control{
 	{"own-words", "false", "./agent/tools/builtin", "TestResultsAreNoFiles|TestErrorsAreNoFiles"},
 	{"unseen-is-not-replaced", "false", "./agent", "TestUnseenIsNotReplaced"},
 	{"methods-stay", "false", "./agent", "TestWrittenAnswers"},
-	{"no-other-file", "false", "./agent", "TestRealAnswers"},
+	{"no-other-file", "false", "./agent", "TestWrittenAnswers"},
 	{"no-prose-in-code", "true", "./agent/tools/edit", "TestRepliesAreNoFiles"},
 	{"tried-needs-no-reason", "false", "./agent", "TestReasonAfterARefusedEdit"},
 	{"tries-end", "value false", "./agent", "TestTriesEnd"},
