@@ -205,7 +205,7 @@ func (f *finisher) uselessReading(last entry) string {
 	if known == len(last.calls) {
 		return pathArgument(last.calls[0].Arguments) + " is shown above already."
 	}
-	if f.answers(stays) > maxLooks {
+	if _, kept := f.answers(); kept > maxLooks {
 		return "You have seen enough files."
 	}
 	return ""
@@ -217,21 +217,20 @@ const maxTries = 9
 
 // tired reports whether a model that calls no tools has tried often enough.
 func (f *finisher) tired() bool {
-	return f.model.form == llm.FormFiles && f.answers(everyEntry) >= maxTries //control:tries-end
+	tries, _ := f.answers()
+	return f.model.form == llm.FormFiles && tries >= maxTries //control:tries-end
 }
 
-func everyEntry(entry) bool { return true }
-
-func stays(e entry) bool { return !e.gone }
-
-// answers counts the answers to the latest request.
-func (f *finisher) answers(counts func(entry) bool) (n int) {
+// answers counts the answers to the latest request, and those of them that were not discarded.
+func (f *finisher) answers() (all, kept int) {
 	for i := len(f.talk.entries) - 1; i >= 0 && !f.talk.entries[i].person; i-- {
-		if e := f.talk.entries[i]; e.answer != nil && counts(e) {
-			n++
+		if e := f.talk.entries[i]; e.answer != nil {
+			if all++; !e.gone {
+				kept++
+			}
 		}
 	}
-	return n
+	return all, kept
 }
 
 // parseError returns the tools' message about a file that this answer broke, or "".
@@ -341,9 +340,10 @@ func (f *finisher) again(ctx context.Context, why string) (*session.Outcome, err
 // unusable returns the outcome for a model that tried a change and made none; why is about its
 // last answer.
 func (f *finisher) unusable(ctx context.Context, why string) *session.Outcome {
+	tries, _ := f.answers()
 	out := f.summarize(ctx, session.StatusFailed, "")
 	out.Reason = fmt.Sprintf("The model answered %d times without a change that could be used. "+
-		"The last time: %s Describe the task more precisely, or use a larger model.", f.answers(everyEntry), why)
+		"The last time: %s Describe the task more precisely, or use a larger model.", tries, why)
 	return out
 }
 

@@ -65,7 +65,7 @@ const (
 // refrains are words after an announcement that take it back, or turn it to the reader.
 const refrains = " know not never leave wait gladly happily wissen savoir saber "
 
-// bound are words by which what follows a participle is its object.
+// bound are words that make the text behind a participle its object.
 const bound = " the a an this that these those which so and it them all both in to of for by with as "
 
 // ClaimsChange reports whether a closing message says that a change was made, or says

@@ -51,7 +51,7 @@ func TestUnknownRunner(t *testing.T) {
 	}
 }
 
-// What an unknown program says of its tests counts, but a known runner beside it counts more.
+// The words of an unknown program about its tests count, but a known runner beside it counts more.
 func TestUnknownRunnerSpeaks(t *testing.T) {
 	for line, want := range map[string]string{
 		"npx playwright test": "npx playwright test", "pytest -q && ruff check .": "pytest -q", "ruff check . && pytest -q": "pytest -q",

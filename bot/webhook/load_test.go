@@ -90,7 +90,7 @@ func load(b *testing.B, h http.Handler) {
 	b.ReportMetric(float64(memory.Sys>>20), "MiB")
 }
 
-// pad is about what an issue comment takes.
+// pad has about the size of an issue comment.
 var pad = strings.Repeat("x", 8<<10)
 
 // delivery returns a signed request: to sign it is the sender's time.

@@ -12,7 +12,7 @@ const minWhole = 3
 // isPart reports whether content, given as a whole file, has only some lines of before: neither its
 // first nor its last line, and mostly lines of it.
 func isPart(before, content string) bool {
-	old, now := words(before), words(content)
+	old, now := textLines(before), textLines(content)
 	if len(now) == 0 || len(now) >= len(old) {
 		return false
 	}
@@ -31,9 +31,9 @@ func isPart(before, content string) bool {
 // endsShort reports whether content ends with a new comment, and before goes on for minWhole lines behind
 // the line above it.
 func endsShort(before, content string) bool {
-	old, now := words(before), strings.Split(strings.TrimRight(content, " \t\r\n"), "\n")
+	old, now := textLines(before), strings.Split(strings.TrimRight(content, " \t\r\n"), "\n")
 	last := strings.TrimSpace(now[len(now)-1])
-	above := words(strings.Join(now[:len(now)-1], "\n"))
+	above := textLines(strings.Join(now[:len(now)-1], "\n"))
 	if len(above) == 0 || slices.Contains(old, last) || !strings.HasPrefix(last, "#") && !strings.HasPrefix(last, "//") {
 		return false
 	}
@@ -65,8 +65,8 @@ func tabsAs(before, content string) string {
 	return strings.Join(all, "\n")
 }
 
-// words returns the lines of a text that have letters or digits, without the white space around them.
-func words(text string) (out []string) {
+// textLines returns the lines of a text that have letters or digits, without the white space around them.
+func textLines(text string) (out []string) {
 	for line := range strings.Lines(text) {
 		if strings.ContainsFunc(line, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }) {
 			out = append(out, strings.TrimSpace(line))

@@ -11,8 +11,8 @@ import (
 	"github.com/handrail-bot/handrail/bot/store/storetest"
 )
 
-// TestClockSetBack: what a server wrote while its clock was hours ahead keeps no thread waiting
-// for hours: neither the lease of a process that is gone, nor a backoff.
+// TestClockSetBack: leases and backoffs of a clock that was hours ahead keep no thread waiting
+// for hours, also the lease of a process that is gone.
 func TestClockSetBack(t *testing.T) {
 	t.Parallel()
 	clock := storetest.NewClock()
