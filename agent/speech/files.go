@@ -69,6 +69,9 @@ func (s *Stream) act(a *session.Answer, turn int, p prose.Answer) {
 		name, args := call(act)
 		if name == putFile && !s.View.Has(act.Path) {
 			args["unseen"] = "true"
+			if s.Seen != nil && !s.Seen(act.Path) { // a path that was refused is in the next request
+				args["invented"] = "true"
+			}
 		}
 		data, err := json.Marshal(args)
 		if err != nil {

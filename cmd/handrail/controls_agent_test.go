@@ -98,6 +98,7 @@ var controlsOfAgent = []control{
 	{"foreign-lines", "false", "./agent/tools/edit", "TestEditsByHand"},
 	{"own-words", "false", "./agent/tools/builtin", "TestResultsAreNoFiles|TestErrorsAreNoFiles"},
 	{"unseen-is-not-replaced", "false", "./agent", "TestUnseenIsNotReplaced"},
+	{"no-invented-folder", "false", "./agent", "TestWrittenAnswers"},
 	{"methods-stay", "false", "./agent", "TestWrittenAnswers"},
 	{"no-other-file", "false", "./agent", "TestWrittenAnswers"},
 	{"no-prose-in-code", "true", "./agent/tools/edit", "TestRepliesAreNoFiles"},

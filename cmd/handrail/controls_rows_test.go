@@ -162,7 +162,7 @@ agent.TestRunWaitsForTheServer: memory-is-waited-for outgrown-memory free-the-hu
 seat.TestTake: seat-given-back waiting-is-said waiting-is-free operators-window window-is-asked refused-cache
 agent.TestStuckSessionEnds: cut-off-is-no-repetition mistakes-by-answers forgotten-calls
 edit.TestEditsByHand: no-prose-in-code
-agent.TestUnseenIsNotReplaced: no-other-file methods-stay
+agent.TestUnseenIsNotReplaced: no-other-file methods-stay no-invented-folder
 edit.TestEncodingIsKept: case-asks-back
 edit.TestOneWrongCharacter: syntax-told faults-are-told most-lines-stay edits-keep-syntax broken-is-taken-back made-once
 project.TestRulesAt: included-rules

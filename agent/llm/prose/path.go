@@ -66,7 +66,7 @@ const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 // labels match the words before the path in a line that only names a file.
 var labels = pattern.Lazy(
-	`(?i)^(?:(?:updated|corrected|fixed|new|modified|full|complete)\s+)?(?:file(?:name)?|path|contents? of|in|code for|file path)\b\s*:?\s*`,
+	`(?i)^(?:(?:updated|corrected|fixed|new|modified|full|complete)\s+)?(?:file(?:name)?|path|contents? of|in|code for|file path)(?:[\s*_]*:[\s*_]*|\s+)`,
 )
 
 // afterPath matches the rest of such a line: "(already provided …)", "(4 lines)".

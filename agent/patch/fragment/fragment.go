@@ -194,6 +194,9 @@ func LeftOut(name, before, text string) (lost []string) {
 	methods, missing := map[string]int{}, map[string][]string{}
 	for _, d := range old {
 		now, owner := named(is, d.name), ownerOf(d.name)
+		if now != nil && now.name == owner {
+			now = nil // the type of a constructor
+		}
 		switch {
 		case now != nil && isHollow(have, *now) && !isHollow(had, d):
 			lost = append(lost, d.name)

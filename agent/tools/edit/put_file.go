@@ -32,6 +32,7 @@ func putFile(k *tools.Kit) tools.Tool {
 				Doc:      "All of its text, or definitions of it.",
 			},
 			{Name: "unseen", Schema: `{"type":"boolean"}`, Doc: "The file was never shown to the model."},
+			{Name: "invented", Schema: `{"type":"boolean"}`, Doc: "The path was never shown to the model."},
 		},
 		Example: `{"path":"PATH","content":"TEXT"}`}
 	return editor(k, s, func(ctx context.Context, a tools.Args) (plan, error) {
@@ -54,6 +55,16 @@ func putFile(k *tools.Kit) tools.Tool {
 		if unseen && c.existed && !fragment.Is(c.path, c.before, content) { //control:unseen-is-not-replaced
 			return plan{}, fmt.Errorf("%s: nothing was written, because you have not seen what is in this file", c.path)
 		}
+		invented, err := a.Flag("invented", false)
+		if err != nil {
+			return plan{}, err
+		}
+		if invented { //control:no-invented-folder
+			err = inFolder(ctx, k, c)
+		}
+		if err != nil {
+			return plan{}, err
+		}
 		if err := c.put(content); err != nil {
 			return plan{}, err
 		}
@@ -62,6 +73,19 @@ func putFile(k *tools.Kit) tools.Tool {
 		}
 		return plan{changes: []change{c}}, nil
 	})
+}
+
+// inFolder returns an error if a new file is in a folder that is not there.
+func inFolder(ctx context.Context, k *tools.Kit, c change) error {
+	folder, _, ok := strings.Cut(c.path, "/")
+	if c.existed || !ok {
+		return nil
+	}
+	there, err := k.Exists(ctx, folder)
+	if err == nil && !there {
+		err = fmt.Errorf("%s: nothing was written, because there is no folder %s, and the task does not name it", c.path, folder)
+	}
+	return err
 }
 
 // put makes content the text of the file, or replaces the definitions in content, or the lines that it
