@@ -11,12 +11,14 @@ import (
 
 	"github.com/handrail-bot/handrail/agent/llm"
 	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // TestRealAnswers plays what real models answered to tasks of the ladder. Each answer is
 // read as it was meant, or refused and the next one asked for; files that it was not about
 // stay as they are.
 func TestRealAnswers(t *testing.T) {
+	longtest.Leave(t)
 	names, err := filepath.Glob("../testdata/ladder/answers/*.txtar")
 	if err != nil || len(names) == 0 {
 		t.Fatalf("no answers: %v", err)

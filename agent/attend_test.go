@@ -22,6 +22,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/llm/ollama"
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // speaker answers a request: it says pieces until say reports that nobody listens.
@@ -195,6 +196,7 @@ func answered(say func(string) bool) {
 // A server that says nothing is waited for, and people read so after 15 seconds, and again
 // in intervals that grow: before the first word, and within an answer.
 func TestSilenceIsTold(t *testing.T) {
+	longtest.Leave(t)
 	const reading, pausing = "it may be reading the prompt or serving another client", "it may be serving another client"
 	line := func(took, why string) string {
 		return "Waiting for the model server: no word for " + took + " (m at 127.0.0.1:11434; " + why + ")"
@@ -250,6 +252,7 @@ func slowly(n int, every time.Duration) speaker {
 // An answer may take three minutes from its first word on, or as long as the operator has
 // it; what came of it counts, the model is told, and after three the session ends.
 func TestAnswerTime(t *testing.T) {
+	longtest.Leave(t)
 	done := "model: {name: m, context: 32768}\nturns:\n- {say: \"It is fine now. [TASK_COMPLETE]\"}\n"
 	for name, c := range map[string]struct {
 		limit  time.Duration

@@ -12,6 +12,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/agent/tools"
 	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // delegates is a session in code mode whose model gives parts of its work away.
@@ -94,6 +95,7 @@ func TestSubTaskWrites(t *testing.T) {
 // twice, and nothing is done twice.
 func TestSubTaskSurvives(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	const inside, outside = `contains: ["a part of a larger task"]`, `lacks: ["a part of a larger task"]`
 	turns := fmt.Sprintf(`
 - {repeat: true, when: {turn: 0, %[2]s}, calls: [%[3]s]}
@@ -157,6 +159,7 @@ func (d *dying) Append(ctx context.Context, events ...*session.Event) error {
 // What needs a person in a sub-task parks the session, and goes on there with the answer.
 func TestSubTaskAsks(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	for _, verdict := range []policy.ApprovalState{policy.Approved, policy.Denied} {
 		said := map[policy.ApprovalState]string{policy.Approved: "Exit code 0", policy.Denied: "not that"}[verdict]
 		b := delegates(t, gives(task("clean up", ", mode: code"))+
@@ -183,6 +186,7 @@ func TestSubTaskAsks(t *testing.T) {
 // A sub-task has no more rights than the session, whatever mode it names.
 func TestSubTaskRights(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	b := delegates(t, gives(task("write c.txt", ", mode: code"))+"- when: {tool_result_contains: [\"allows more than\"]}\n"+
 		"  say: \"No. [TASK_COMPLETE]\"\n")
 	b.task.Mode = "ask"
@@ -210,6 +214,7 @@ func TestSubTaskRights(t *testing.T) {
 // when more is granted.
 func TestSubTaskBudget(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	b := delegates(t, gives(task(why, ", turns: 1"))+looksAt+
 		"- when: {tool_result_contains: [\"did not come to its end, after 1 turn\", \"The one turn is used\"]}\n  calls: [{name: edit_file, arguments: {path: a.txt, old_string: one, new_string: two}}]\n"+ends)
 	b.must(session.StatusDone)
@@ -265,6 +270,7 @@ func TestSubTaskStops(t *testing.T) {
 // goes on.
 func TestSkipReachesSubTasks(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	const inside, outside = `contains: ["a part of a larger task"]`, `lacks: ["a part of a larger task"]`
 	turns := fmt.Sprintf(`
 - {when: {turn: 0, %[2]s}, calls: [%[3]s, %[4]s]}

@@ -15,6 +15,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/llm/ollama"
 	"github.com/handrail-bot/handrail/agent/llm/openai"
 	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 const diesWords = "I will note it now, and after that I am going to look at it once more."
@@ -99,6 +100,7 @@ func diesBench(t *testing.T, wire, script string, via http.RoundTripper) (*bench
 // session ends as if nothing had happened, no call runs by half or twice, and
 // no text is shown twice.
 func TestModelDiesAtEveryToken(t *testing.T) {
+	longtest.Leave(t)
 	for _, wire := range []string{"ollama", "openai"} {
 		for _, native := range []bool{true, false} {
 			name := wire + map[bool]string{true: " native", false: " printed"}[native]

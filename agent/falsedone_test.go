@@ -6,11 +6,13 @@ import (
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // In a mode that may write, a claim is no work, whatever language the task is in. An end
 // that claims a change, or that follows one that was taken back, is never believed.
 func TestWordsAreNoWork(t *testing.T) {
+	longtest.Leave(t)
 	for _, task := range []string{
 		"the parser loses the sign", "go test fails", "Das Programm stürzt ab, wenn die Datei leer ist", "Bitte den Rundungsfehler beheben",
 		"off by one in pager.go", "TestSum is red", "#12", "разберись с падением", "空ファイルで落ちる", "corrige l'erreur d'arrondi", "users cannot log in!",
@@ -115,6 +117,7 @@ func (b *bench) notes(kind session.NoteKind) string {
 // the work, and the model is not asked for a change. It is no success either. A command
 // that deletes nothing, or failed, is no such work.
 func TestCleaningIsWork(t *testing.T) {
+	longtest.Leave(t)
 	for command, want := range map[string]session.Status{
 		"find . -name '*.pyc' -delete":         session.StatusAnswered,
 		"rm -rf build":                         session.StatusAnswered,

@@ -12,6 +12,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/llm"
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // filesHead begins the scripts of a small model without tools.
@@ -282,6 +283,7 @@ func TestWholeAfterParts(t *testing.T) {
 
 // Answers that are wholly inside a fence are read as those outside of one.
 func TestWrappedAnswers(t *testing.T) {
+	longtest.Leave(t)
 	for _, say := range []string{
 		"```\na.txt\n```text\none\n2\n```",
 		"```\na.txt\n```text\none\n2\n```\n```\nThat is all.",

@@ -18,6 +18,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/tools/github"
 	"github.com/handrail-bot/handrail/agent/workspace"
 	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // emptyProject describes an empty repository on a machine with many programs.
@@ -30,6 +31,7 @@ const fewTools = "[read_file write_file edit_file list_files search_workspace ru
 // The first prompt is small: tools included, in every mode, for an empty repository
 // and a task of one line. Tokens are counted as the program estimates them.
 func TestFirstPromptIsSmall(t *testing.T) {
+	longtest.Leave(t)
 	for _, m := range policy.Modes() {
 		for _, tt := range []struct{ window, most int }{{8192, 1500}, {16384, 1500}, {32768, 2500}} {
 			for _, native := range []bool{true, false} {
@@ -58,6 +60,7 @@ func TestFirstPromptIsSmall(t *testing.T) {
 // project are: at most eight tools, one to edit and one to write, and 1,200 tokens before
 // the request.
 func TestFirstPromptOfASmallModel(t *testing.T) {
+	longtest.Leave(t)
 	for _, m := range policy.Modes() {
 		for _, native := range []bool{true, false} {
 			for _, size := range []int64{1_777_088_000, 8_030_000_000} {
@@ -132,6 +135,7 @@ func (large) List(_ context.Context, _ string, _ bool, limit int) (workspace.Lis
 // However large a project is, its first prompt is bounded: what is known of it and its
 // instructions have limits of their own.
 func TestFirstPromptOfALargeProject(t *testing.T) {
+	longtest.Leave(t)
 	facts, err := project.Discover(t.Context(), large{})
 	if err != nil {
 		t.Fatal(err)

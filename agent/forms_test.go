@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 const (
@@ -46,6 +47,7 @@ func byGit(t *testing.T, diff string) map[string]string {
 // What models send that were taught another program's tools is run as what it means,
 // where calls travel as text. git says what the files are to be.
 func TestFormsThatModelsSend(t *testing.T) {
+	longtest.Leave(t)
 	const change = "--- a/a.txt\n+++ b/a.txt\n@@ -2 +2 @@\n-two\n+2\n"
 	patch := "*** Begin Patch\n*** Update File: a.txt\n@@\n one\n-two\n+2\n*** End Patch"
 	block := "<<<<<<< SEARCH\ntwo\n=======\n2\n>>>>>>> REPLACE"

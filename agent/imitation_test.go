@@ -11,6 +11,7 @@ import (
 
 	"github.com/handrail-bot/handrail/agent/llm"
 	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // imitator is a model that writes each turn as it sees that it wrote the last one: the
@@ -68,6 +69,7 @@ func (m *imitator) Stream(_ context.Context, req llm.Request) iter.Seq2[llm.Part
 // A model that imitates its last turn makes ten edits in each form that prompts recommend,
 // and in those that only its family knows: it is shown its calls as it may write them.
 func TestImitatingModel(t *testing.T) {
+	longtest.Leave(t)
 	edit := func(pattern string) string {
 		return strings.NewReplacer("PATH", "a.txt", "OLD", "line 1.", "NEW", "done 1.").Replace(pattern)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/tools"
 	"github.com/handrail-bot/handrail/agent/workspace"
 	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 var errGoneForTest = workspace.ErrGone
@@ -181,6 +182,7 @@ func (a *arena) record(e *session.Event) {
 // nothing runs that is not exactly what somebody who may said yes to, once, and
 // nothing ends before the model has answered the newest request.
 func TestApprovalInterleavings(t *testing.T) {
+	longtest.Leave(t)
 	trials := 10_000 / raceFactor
 	if !long() {
 		trials = min(trials, 1_500)

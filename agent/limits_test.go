@@ -10,11 +10,13 @@ import (
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/agent/tools"
 	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // Each budget parks the session when it is used up; granting more lets it go
 // on, with a fresh allowance of that budget.
 func TestBudgets(t *testing.T) {
+	longtest.Leave(t)
 	write := func(n int) string {
 		return fmt.Sprintf("- calls: [{name: write_file, arguments: {path: f%d.txt, content: \"a\\nb\\n\"}}]\n  tokens: {prompt: 100, answer: 10}\n", n)
 	}
@@ -165,6 +167,7 @@ turns:
 // together with what they used; a person who grants more lifts it for the
 // request.
 func TestShares(t *testing.T) {
+	longtest.Leave(t)
 	for _, tt := range []struct {
 		name         string
 		limits, used policy.Limits

@@ -8,6 +8,7 @@ import (
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 const head = "model: {name: m, tools: true, context: 32768}\nturns:\n"
@@ -117,6 +118,7 @@ func TestShellRouteToASensitiveFile(t *testing.T) {
 // A process that dies at any append goes on where it was. A call that was cut
 // off is told to the model as such, and nothing is started twice.
 func TestCrashAtEveryAppend(t *testing.T) {
+	longtest.Leave(t)
 	script := "model: {name: m, tools: true, context: 32768}\nselect: by-conditions\nturns:\n" + `
 - when: {turn: 0}
   repeat: true

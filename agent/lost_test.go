@@ -9,11 +9,13 @@ import (
 
 	"github.com/handrail-bot/handrail/agent/llm/openai"
 	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // Calls that the server drops are told with the names of the tools; after two, and after
 // two that are printed, they travel as text, in a later run too.
 func TestTextCallsAfterTwo(t *testing.T) {
+	longtest.Leave(t)
 	for name, twice := range map[string]string{
 		"dropped, nothing said": `{calls: [{name: make_file, arguments: {path: a.txt, content: "fine\n"}}], misbehave: {drop_calls: true}}`,
 		"dropped behind words":  `{say: "I write it.", calls: [{name: make_file, arguments: {path: a.txt, content: "` + strings.Repeat("fine ", 30) + `"}}], misbehave: {drop_calls: true}}`,
@@ -118,6 +120,7 @@ turns:
 // A server that cuts prompts is seen by its count, and the session ends with the setting
 // that helps. One that counts only what it had not cached, or everything, goes on.
 func TestContextCutBehindOurBack(t *testing.T) {
+	longtest.Leave(t)
 	long := strings.Repeat("a line of a file that is read\n", 200)
 	files := map[string]string{}
 	for i := range 8 {
@@ -193,6 +196,7 @@ func (b *bench) overOpenAI() {
 // A server that is away, loading or full is waited for and the person is told; the run
 // goes on by itself. Its patience ends with the time that it may take.
 func TestRunWaitsForTheServer(t *testing.T) {
+	longtest.Leave(t)
 	for name, c := range map[string]struct {
 		misdeed        string
 		patience, wall time.Duration

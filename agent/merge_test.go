@@ -13,6 +13,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/llm/llmtest"
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/longtest"
 	"github.com/handrail-bot/handrail/policy/secret"
 )
 
@@ -145,6 +146,7 @@ func (b *bench) rule(t *testing.T, change func(*policy.Config)) {
 // see as it is.
 func TestMergeIsNotAsked(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	for name, change := range map[string]func(b *bench){
 		"off in this mode": func(b *bench) {
 			b.rule(t, func(c *policy.Config) { c.Tools = policy.Tools{policy.MergeSketch: {OffIn: []string{"code"}}} })
@@ -175,6 +177,7 @@ func TestMergeIsNotAsked(t *testing.T) {
 // The answer is in the log: wherever the process dies, no question is asked again that has one.
 func TestMergeSurvives(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	whole := merges(t, mergeAfter, "")
 	whole.must(session.StatusDone)
 	for at := 1; at < len(whole.all()); at++ {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // failingSaves cannot save a number of times.
@@ -62,6 +63,7 @@ func TestFailedSave(t *testing.T) {
 // A file that was approved and then moved away is a deletion, which nobody
 // approved; so is a copy of the approved text over another file.
 func TestMovedAway(t *testing.T) {
+	longtest.Leave(t)
 	for name, tt := range map[string]struct {
 		command string
 		asks    bool
@@ -100,6 +102,7 @@ var idForm = regexp.MustCompile(`^[a-z2-7]{8}$`)
 // Ids of requests are random: two sessions that are alike in everything have
 // others.
 func TestApprovalIDs(t *testing.T) {
+	longtest.Leave(t)
 	seen := map[string]bool{}
 	for range 20 {
 		b := newBench(t, head+"\n- calls: [{name: run_terminal_command, arguments: {command: rm -rf old}}]\n", map[string]string{"old/x": "1\n"})

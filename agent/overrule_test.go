@@ -5,11 +5,13 @@ import (
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // An approval that was given and not used yet can be undone: by a denial,
 // or because it stopped counting. The other way round nothing changes.
 func TestApprovalOverruled(t *testing.T) {
+	longtest.Leave(t)
 	script := head + `
 - calls:
   - {name: run_terminal_command, arguments: {command: rm -rf one}}

@@ -18,6 +18,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/llm/llmtest"
 	"github.com/handrail-bot/handrail/agent/seat"
 	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // steps33 is a session of 33 answers: thirty reads of so many lines with a list that is
@@ -78,6 +79,7 @@ var families = []string{
 
 // Ollama's own renderers are the judge of what a server can reuse.
 func TestRenderedPromptsAreReused(t *testing.T) {
+	longtest.Leave(t)
 	requests := steps33(t, "{name: m, tools: true, thinking: true, context: 131072}", 120)
 	if len(requests) != 33 {
 		t.Fatalf("%d requests", len(requests))
@@ -133,6 +135,7 @@ func sessions33(t testing.TB, lines int) (out [][]*llmtest.Request) {
 // Four sessions at once, on a server with one slot, do not throw each other's prompts
 // out of it. Without seats they do.
 func TestReuseOfFourSessions(t *testing.T) {
+	longtest.Leave(t)
 	sessions := sessions33(t, 30)
 	for slots, want := range map[int][2]float64{1: {0.90, 1}, 0: {0, 0.8}} {
 		var order []*llmtest.Request

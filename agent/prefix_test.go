@@ -14,6 +14,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/llm/llmtest"
 	"github.com/handrail-bot/handrail/agent/prompt"
 	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // sent is a request as a server computes it: what stands in front of the
@@ -128,6 +129,7 @@ var busyFiles = map[string]string{"a.txt": "one\n", "b.txt": strings.Repeat("som
 // Each request is the one before and a tail, byte for byte, in sessions of every kind:
 // what a server has computed is never computed again.
 func TestPrefixIsNeverTouched(t *testing.T) {
+	longtest.Leave(t)
 	for _, tt := range []struct {
 		name, model string
 		openAI      bool
@@ -162,6 +164,7 @@ func TestPrefixIsNeverTouched(t *testing.T) {
 // What comes between two runs changes nothing of what was sent: an approval, a death,
 // a night in which the project changed, words of people, a grant.
 func TestPrefixSurvivesRestarts(t *testing.T) {
+	longtest.Leave(t)
 	const refusal = "\n- misbehave: {status: 400, error: m does not support tools}"
 	for name, c := range map[string]struct {
 		model, before string
@@ -242,6 +245,7 @@ func askedAgain(said ...session.Message) func(*bench) {
 
 // What makes requests begin anew is in the log with its reason, and nothing else does.
 func TestPrefixBeginsAnewForAReason(t *testing.T) {
+	longtest.Leave(t)
 	long := strings.Repeat("a line that says nothing of any use to anybody\n", 90)
 	for _, tt := range []struct {
 		name, mode, script string

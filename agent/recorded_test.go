@@ -9,6 +9,7 @@ import (
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // clerk notes what was shown and whether the log had it by then.
@@ -153,6 +154,7 @@ func TestAutomaticApprovalIsRecorded(t *testing.T) {
 // A log that takes nothing more lets nothing more be shown or run, whichever
 // event it is.
 func TestNothingShownThatIsNotRecorded(t *testing.T) {
+	longtest.Leave(t)
 	for n := 1; ; n++ {
 		c := newClerk(t)
 		_, err := c.b.runOn(t.Context(), &dyingLog{Log: c.b.log, at: n})

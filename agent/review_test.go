@@ -8,6 +8,7 @@ import (
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // proposals notes what is put up for review.
@@ -34,6 +35,7 @@ func rulesOf(t *testing.T, change func(*policy.Config)) *policy.Policy {
 // What is asked for by review is asked at the door to the branch, after the
 // edit was made in the workspace; everything else is asked as ever.
 func TestWhatIsReviewed(t *testing.T) {
+	longtest.Leave(t)
 	write := func(path, text string) string {
 		return `- calls: [{name: write_file, arguments: {path: ` + path + `, content: "` + text + `"}}]`
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/llm"
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // longLog is the log of a session of so many turns, each of which reads a
@@ -67,6 +68,7 @@ func BenchmarkReplay200Turns(b *testing.B) {
 
 // Resuming a session replays its log; a person must not wait for that.
 func TestReplayIsFast(t *testing.T) {
+	longtest.Leave(t)
 	events := longLog(200)
 	n, err := replay(events)
 	if err != nil || n != 1+200*3 {

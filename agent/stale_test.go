@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 const oneRemoval = head + `
@@ -34,6 +35,7 @@ func (o *outside) bind(b *bench) {
 // What an approval is bound to moved after the request or after the answer:
 // nothing runs, people are told why, and a fresh request follows.
 func TestApprovalGoesStale(t *testing.T) {
+	longtest.Leave(t)
 	start := []session.Fact{{Name: "base branch", Value: "main"}, {Name: "tip of the branch", Value: strings.Repeat("a", 40)}, {Name: "push by somebody else"}}
 	with := func(i int, value string) []session.Fact {
 		out := append([]session.Fact(nil), start...)

@@ -6,11 +6,13 @@ import (
 	"testing"
 
 	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // A session that makes no progress is told, and then ends: circles of two whose results
 // differ in nothing but numbers, that are refused in other words, or undo themselves.
 func TestStuckSessionEnds(t *testing.T) {
+	longtest.Leave(t)
 	circle := func(first, second string) string {
 		var b strings.Builder
 		for i := range 30 {

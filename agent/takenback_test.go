@@ -6,11 +6,13 @@ import (
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // After a no to what a command made, the model is told what is so: the command ran,
 // one part of its work is gone and the rest is there.
 func TestToldWhatWasTakenBack(t *testing.T) {
+	longtest.Leave(t)
 	script := `- calls: [{name: run_terminal_command, arguments: {command: sh all.sh}}]`
 	tool := `- calls: [{name: write_file, arguments: {path: deploy/x.yaml, content: "x\n"}}]`
 	for name, tt := range map[string]struct {

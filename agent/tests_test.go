@@ -6,6 +6,7 @@ import (
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // check.sh stands for a project's tests: it fails until a.txt is right.
@@ -14,6 +15,7 @@ var tested = map[string]string{"a.txt": "1\n", "test.sh": "cat a.txt; for i in $
 // The last run of the tests counts, by its own exit status, wherever it stands in a
 // line: when it failed or could not start, an end is refused once, with what it said.
 func TestLastTestRunCounts(t *testing.T) {
+	longtest.Leave(t)
 	const hidden = "its own exit status is not known"
 	for _, tt := range []struct{ command, told, seen string }{
 		{"sh test.sh", "exit 1", "`sh test.sh`: exit 1, "},
@@ -46,6 +48,7 @@ func TestLastTestRunCounts(t *testing.T) {
 // Tests that pass, and a writer whose reader reads no further, are believed; so is a
 // run that was mended. What people are told names the state that was tested.
 func TestTestsThatPass(t *testing.T) {
+	longtest.Leave(t)
 	good, end := `- calls: [{name: write_file, arguments: {path: a.txt, content: "good\n"}}]`, "- say: \"Fixed. [TASK_COMPLETE]\"\n"
 	run := func(command string) string {
 		return "\n- calls: [{name: run_terminal_command, arguments: {command: \"" + command + "\"}}]\n"

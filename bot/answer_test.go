@@ -9,6 +9,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/command"
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // answers has kim give commands in one comment, and returns the words that
@@ -41,6 +42,7 @@ func (c *court) answers(cmds ...command.Command) (verdicts []string, replies str
 // What an answer comes to when it arrives.
 func TestAnswerArrives(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	approve, deny := command.Command{Name: "approve", IDs: []string{"abc123"}}, command.Command{Name: "deny", IDs: []string{"abc123"}, Text: "not today"}
 	task := command.Command{Name: "task", Text: "also tidy up"}
 	for name, tt := range map[string]struct {

@@ -12,6 +12,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/approval"
 	"github.com/handrail-bot/handrail/bot/live"
 	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // The events of one review are told apart.
@@ -49,6 +50,7 @@ func (o *offers) Offer(_ context.Context, _ live.Thread, one approval.Offer) (st
 // nobody has any more is asked for anew; what may pass is tried again.
 func TestPutUp(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	long := strings.Repeat("+ "+strings.Repeat("long ", 20)+"\n", 820) // 80 KiB; the time to render it grows with its lines
 	for name, tt := range map[string]struct {
 		offers  *offers

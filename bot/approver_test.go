@@ -23,6 +23,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/bot/store/sqlite"
 	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/longtest"
 	"github.com/handrail-bot/handrail/policy/secret"
 )
 
@@ -277,6 +278,7 @@ func otherNumber(path string) *http.Response {
 // will not or cannot tell is a no.
 func TestApproverRules(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	owners := map[string]string{"README.md": "x\n", ".github/CODEOWNERS": "* @nobody\n/.env @kim\n/ci/ @acme/core\n"}
 	yes := true
 	for name, tt := range map[string]struct {
@@ -333,6 +335,7 @@ func refuse(what string, code int) func(string) *http.Response {
 // everything.
 func TestApprovalIsCheckedAgain(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	for name, tt := range map[string]struct {
 		change func(c *court, comment int64)
 		stale  bool

@@ -15,6 +15,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/quota"
 	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // counter counts the requests to GitHub.
@@ -76,6 +77,7 @@ func (w *world) signs() (out []string) {
 // them a few times a minute and not for each comment.
 func TestOutsiders(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	w := newWorld(t)
 	c := w.counted(nil)
 	w.gh.AddUser("max", "read")
@@ -149,6 +151,7 @@ func TestBotsOfOthers(t *testing.T) {
 // One comment gets one reply and one sign of each kind, whatever it holds.
 func TestOneReply(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	for name, tt := range map[string]struct {
 		text      string
 		words     []string
@@ -201,6 +204,7 @@ func (q quotas) Take(now time.Time, a bot.Asker) { q.Requests.Take(now, request(
 // not wait behind it.
 func TestOverAQuota(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	w := newWorld(t)
 	w.gh.AddUser("ada", "write")
 	var mu sync.Mutex
@@ -244,6 +248,7 @@ func TestOverAQuota(t *testing.T) {
 // What waits during a run is taken later, and the run goes on.
 func TestOverAQuotaDuringARun(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	w := newWorld(t)
 	w.counted(func(cfg *bot.Config) { cfg.Quotas = quotas{quota.NewRequests(quota.Hourly{Sender: 2})} })
 	w.run = func(ctx context.Context, work bot.Work) (session.Outcome, error) {
@@ -271,6 +276,7 @@ func TestOverAQuotaDuringARun(t *testing.T) {
 // not even stored.
 func TestIntake(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	w := newWorld(t)
 	w.counted(nil)
 	payload := func(who, kind string) []byte {

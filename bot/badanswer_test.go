@@ -14,6 +14,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest"
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/ghcheck"
 	"github.com/handrail-bot/handrail/bot/store"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // breaks has GitHub's answers on a route broken until it is called with "".
@@ -75,6 +76,7 @@ func TestStopWithoutLookup(t *testing.T) {
 // rights, and counts then.
 func TestStopOfOthersNeedsALookup(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	w := newWorld(t)
 	w.gh.AddUser("max", "write")
 	w.run = func(ctx context.Context, work bot.Work) (session.Outcome, error) {
@@ -106,6 +108,7 @@ func TestStopOfOthersNeedsALookup(t *testing.T) {
 // who had some is told why the request waits. It is worked on when GitHub tells them.
 func TestSignWithoutLookup(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	for _, known := range []bool{true, false} {
 		w := newWorld(t)
 		if known {

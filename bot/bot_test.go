@@ -26,6 +26,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/trigger"
 	"github.com/handrail-bot/handrail/bot/watch"
 	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // world is a GitHub, a database, and a bot whose sessions do what run says.
@@ -238,6 +239,7 @@ func (w *world) client() *ghapp.App {
 // that session, in that mode; the comments name it.
 func TestAnotherMode(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	w := newWorld(t)
 	runs := 0
 	w.run = func(ctx context.Context, work bot.Work) (session.Outcome, error) {
@@ -265,6 +267,7 @@ func TestAnotherMode(t *testing.T) {
 // and is answered by it afterwards. Another model works on the session that there is.
 func TestWordsToWork(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	w := newWorld(t)
 	w.gh.AddUser("tri", "triage")
 	var ran []string
@@ -322,6 +325,7 @@ func TestStopInInbox(t *testing.T) {
 // are worked on in their order.
 func TestStopBehindOthers(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	w := newWorld(t)
 	runs := 0
 	w.run = func(ctx context.Context, _ bot.Work) (session.Outcome, error) {

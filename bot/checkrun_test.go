@@ -13,6 +13,7 @@ import (
 	"github.com/handrail-bot/handrail/bot"
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 const repo = "acme/widget"
@@ -54,6 +55,7 @@ func (w *world) checks() map[string][]string {
 // commit is left at "in progress".
 func TestCheckRun(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	w := newWorld(t)
 	one, two := w.commits()
 	w.run = changes(one, finish("It is done."))

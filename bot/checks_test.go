@@ -12,6 +12,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/hub"
 	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // TestChecksOfOthers: a check brings a session back when GitHub says that one failed on
@@ -19,6 +20,7 @@ import (
 // whatever the event says, and whoever made it.
 func TestChecksOfOthers(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	on := true
 	for _, tt := range []struct {
 		name  string

@@ -12,6 +12,7 @@ import (
 	"github.com/handrail-bot/handrail/bot"
 	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // brittle panics where it is told to.
@@ -49,6 +50,7 @@ const never = -2000
 // retry are answered afterwards.
 func TestRunThatPanics(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	w := newWorld(t)
 	b := &brittle{Runner: w, Logs: w.store.Logs, reads: never}
 	w.bot = w.brittle(b)
@@ -77,6 +79,7 @@ func TestRunThatPanics(t *testing.T) {
 // answered.
 func TestPanicAtEveryReading(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	for n := 0; ; n++ {
 		w := newWorld(t)
 		b := &brittle{Runner: w, Logs: w.store.Logs, runs: -2000, reads: never}
@@ -117,6 +120,7 @@ func TestPanicAtEveryReading(t *testing.T) {
 // A write whose preparation panics is given up, and the work goes on.
 func TestClockThatPanics(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	w := newWorld(t)
 	w.say("/agent fix it")
 	must(t, w.work())

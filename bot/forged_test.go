@@ -10,6 +10,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/render"
 	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/longtest"
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
@@ -45,6 +46,7 @@ func requestOf(a session.Asked) untrusted.Post {
 // bot showed it.
 func TestForgedApprovals(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	asked := session.Asked{ID: "abc123", Digest: strings.Repeat("d", 64), Display: "rm -rf x"}
 	other := asked
 	other.Digest, other.Display = strings.Repeat("e", 64), "make"

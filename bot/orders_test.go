@@ -27,6 +27,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/store/sqlstore"
 	"github.com/handrail-bot/handrail/bot/store/storetest"
 	"github.com/handrail-bot/handrail/bot/webhook"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 var allOrders = flag.Bool("orders.all", false, "run every order of up to six deliveries, on both databases")
@@ -52,6 +53,7 @@ type orders struct {
 // machines over PostgreSQL, whose work fails now and then. Each comment is worked on once, in the order of arrival.
 func TestOrders(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	path := filepath.Join(t.TempDir(), "bot.db")
 	t.Run("sqlite", func(t *testing.T) {
 		testOrders(t, 1, func() (*sqlstore.Store, error) { return sqlite.Open(t.Context(), sqlite.Config{Path: path}) })
@@ -210,6 +212,7 @@ func (o *orders) post(number, comment int, delivery string) {
 // comment or by a sign on it, and no session is left open.
 func TestBotOrders(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	w := newWorld(t)
 	kinds := []string{"/agent fix it", "/agent also this", "/agent status", "/agent stop", "/agent help", "/agent approve nosuch"}
 	runs, comments := 0, 0

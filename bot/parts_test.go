@@ -14,6 +14,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/render"
 	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // endedWith returns the session of "asker" at its end, with a change in another repository.
@@ -51,6 +52,7 @@ func (c *court) endedWith(repository string, status session.Status, more ...*ses
 // one session, however often that is tried, and nowhere else.
 func TestPartGoesToItsRepository(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	sam := session.NewEvent(session.TypeMessage, 1, session.Message{Author: "sam", Text: "and more", Key: "m1"})
 	kim := session.NewEvent(session.TypeMessage, 1, session.Message{Author: "kim", Text: "and more", Key: "m1"})
 	for name, tt := range map[string]struct {

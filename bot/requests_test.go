@@ -10,6 +10,7 @@ import (
 	"github.com/handrail-bot/handrail/bot"
 	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // asks is a run that asks for so many things in one turn and parks; it ends
@@ -62,6 +63,7 @@ func (w *world) requests() (out []string) {
 // fit is split, and nothing is shown twice.
 func TestFortyRequests(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	w := newWorld(t)
 	w.run = asks(40, 0)
 	c := w.counted(nil)
@@ -118,6 +120,7 @@ func TestFortyRequests(t *testing.T) {
 
 func TestRequestsThatDoNotFit(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	w := newWorld(t)
 	w.run = asks(30, 5000)
 	w.say("/agent clean up")

@@ -16,12 +16,14 @@ import (
 	"github.com/handrail-bot/handrail/bot/schedule"
 	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // TestScheduleReads: a scheduled session acts for nobody. It changes files only where
 // people are asked, whatever the delivery says that begins it.
 func TestScheduleReads(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	for _, tt := range []struct {
 		mode, unattended string
 		want             bool
@@ -156,6 +158,7 @@ func TestScheduleOverlap(t *testing.T) {
 // before had not ended, is read by the next one.
 func TestScheduleUnread(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	w, with, due := scheduledIn(t, policy.Schedule{Name: "n", Cron: "0 3 * * *", Kind: "review"})
 	b, runs := with(w.store.Meta), 0
 	read := func() string {
@@ -199,6 +202,7 @@ func TestScheduleUnread(t *testing.T) {
 // made anew.
 func TestScheduleClosed(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	w, with, due := scheduledIn(t, policy.Schedule{Name: "n", Cron: "0 3 * * *", Task: "look"})
 	b, says := with(w.store.Meta), "A fault."
 	w.run = func(ctx context.Context, work bot.Work) (session.Outcome, error) { return finish(says)(ctx, work) }

@@ -10,6 +10,7 @@ import (
 	"github.com/handrail-bot/handrail/bot"
 	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // row returns the row of the thread's session.
@@ -85,6 +86,7 @@ func TestStall(t *testing.T) {
 // TestLimitIsKept: the row of a session that waits for a rate limit of GitHub's tells its end.
 func TestLimitIsKept(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	w := newWorld(t)
 	reset := time.Now().Add(40 * time.Minute).Truncate(time.Second)
 	w.run = func(ctx context.Context, work bot.Work) (session.Outcome, error) {

@@ -13,6 +13,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/quota"
 	"github.com/handrail-bot/handrail/bot/store"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // company is a thread in which another account answers every comment but its own.
@@ -79,6 +80,7 @@ func (c *company) deliver(id int64, author, text string) {
 // Who is not let in gets no word, and who is gets no more than a quota has room for.
 func TestTwoBots(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	commands := []string{"/agent help", "/agent status", "/agent fix it again", "/agent approve abc123", "/agent budget much", "/agent plan more"}
 	oneOf := func(n int, _ string) string { return "Thank you!\n\n" + commands[n%len(commands)] }
 	echo := func(n int, to string) string { return to + "\n\n" + commands[n%len(commands)] }

@@ -14,6 +14,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/render"
 	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // asks records a request and shows it, if there is a comment for it.
@@ -98,6 +99,7 @@ func verdictsOf(t *testing.T, c *change) string {
 // was written, and never for a critical one; "all" is for all that it can mean.
 func TestAnswersWithoutID(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	ended := func(c *court, id string, verdict policy.ApprovalState) {
 		c.records(session.NewEvent(session.TypeResolved, 1, session.Resolved{ID: id, Verdict: verdict}))
 	}
@@ -174,6 +176,7 @@ func (c *court) asksOnLine(id string) {
 // words are kept, and its author is told how to answer.
 func TestAsides(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	question := session.Asked{ID: "qqqq2222", Kind: session.AskQuestion, Call: "q", Display: "Which language should it be?", Choices: []string{"English", "German"}}
 	asked := func(c *court) { c.records(session.NewEvent(session.TypeAsked, 1, question)) }
 	yesOrNo := func(c *court) {

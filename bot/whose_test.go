@@ -13,6 +13,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/longtest"
 	"github.com/handrail-bot/handrail/policy/secret"
 )
 
@@ -121,6 +122,7 @@ func TestOwnEdits(t *testing.T) {
 // Only what the author says here and now is a wish, and only through what is let in.
 func TestWhoseWordsCount(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	w := newWorld(t)
 	w.gh.AddUser("lee", "write")
 	lee := fmt.Sprintf(`{"login":"lee","id":%d,"type":"User"}`, w.gh.UserID("lee"))
@@ -167,6 +169,7 @@ func TestWhoseWordsCount(t *testing.T) {
 // What comes from another repository is dropped before it is kept, and told once.
 func TestOtherRepositories(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	w := newWorld(t)
 	var log strings.Builder
 	for _, tt := range []struct {

@@ -18,6 +18,7 @@ import (
 	"github.com/go-git/go-git/v5/storage/memory"
 
 	"github.com/handrail-bot/handrail/gitops/objects"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // aged is a mirror that can be made old.
@@ -176,6 +177,7 @@ func (p *memoryPack) pack(t testing.TB) []byte {
 // checkpoint, which reads each new content once and cannot begin again.
 func TestTidyWithinView(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	a := newAged(t, 10)
 	commits := a.packs(maxPacks + 8)
 	other := newMirror(a.m.dir, a.m.dir) // as another process has it open
@@ -210,6 +212,7 @@ func TestTidyWithinView(t *testing.T) {
 // read, and every object is still there.
 func TestTidy(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	a := newAged(t, 200)
 	commits := a.packs(maxPacks + 8)
 	a.sessions(20)

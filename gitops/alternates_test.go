@@ -10,6 +10,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/handrail-bot/handrail/gitops/objects"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // The index of a pack in another clone is read once, and not for each object.
@@ -39,6 +40,7 @@ func TestAlternateIsOpenedOnce(t *testing.T) {
 // them again.
 func TestAlternatesOfAlternates(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	dir, head := clone(t, map[string]string{"a": "1\n"})
 	git(t, dir, "gc", "-q")
 	middle, to := filepath.Join(filepath.Dir(dir), "middle"), filepath.Join(t.TempDir(), "to")

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // badLine is a network that breaks the answers to some requests, after the remote carried
@@ -76,6 +78,7 @@ func TestPushThatIsNotConfirmed(t *testing.T) {
 // TestOneBadAnswerOfARemote: a broken answer to a read is made good by asking again at once.
 func TestOneBadAnswerOfARemote(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	for name, how := range badWays {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -118,6 +121,7 @@ func TestOneBadAnswerOfARemote(t *testing.T) {
 // it is believed, and the same call succeeds when the remote answers again.
 func TestBadAnswersOfARemote(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	const (
 		list    = "GET /one.git/info/refs?service=git-upload-pack"
 		pack    = "POST /one.git/git-upload-pack"

@@ -16,6 +16,7 @@ import (
 
 	"github.com/handrail-bot/handrail/gitops/objects"
 	"github.com/handrail-bot/handrail/gitops/trailer"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // seeded is a mirror of a repository with the given files, its head and the
@@ -49,6 +50,7 @@ func lsTree(t *testing.T, dir, commit string) map[string]string {
 
 func TestCheckpointMakesTheTree(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	base := map[string]string{"a.txt": "a\n", "dir/b.txt": "b\n", "dir/sub/c.txt": "c\n", "z": "z\n"}
 	link := func(path, to string) Change {
 		c := put(path, to)
@@ -115,6 +117,7 @@ func TestCheckpointMakesTheTree(t *testing.T) {
 
 func TestCheckpointLeavesGitDirectoriesOut(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	m, head, _, _ := seeded(t, map[string]string{"a": "1\n"})
 	bad := []string{
 		".git/config", ".git", "sub/.git/hooks/pre-commit", ".GIT/config", "x/.Git", "git~1/config", ".git /config", ".git./x",
@@ -147,6 +150,7 @@ func TestCheckpointLeavesGitDirectoriesOut(t *testing.T) {
 
 func TestCheckpointInASubmodule(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	r := newRemote(t)
 	url, _, work := r.repo("one", map[string]string{"a": "1\n"})
 	git(t, work, "update-index", "--add", "--cacheinfo", "160000,"+strings.Repeat("ab", 20)+",lib")
@@ -166,6 +170,7 @@ func TestCheckpointInASubmodule(t *testing.T) {
 
 func TestCheckpointThatChangesNothing(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	m, head, _, _ := seeded(t, map[string]string{"a": "1\n", "b": "2\n"})
 	count := func() int {
 		return strings.Count(git(t, m.dir, "cat-file", "--batch-all-objects", "--batch-check"), "commit")
@@ -239,6 +244,7 @@ func TestCheckpointTellsWhatHappened(t *testing.T) {
 
 func TestCommitHeaderAndTrailers(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	m, head, _, _ := seeded(t, map[string]string{"a": "1\n"})
 	c, err := m.Checkpoint(t.Context(), Checkpoint{Parent: head, Changes: []Change{put("a", "2\n")}, Meta: Meta{
 		Message:   "Fix it\r\n\r\nBody\x00 with\x1b[31m control\n\nSession: forged\n",
@@ -272,6 +278,7 @@ func TestCommitHeaderAndTrailers(t *testing.T) {
 
 func TestLargeFilesAndLimits(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	m, head, _, _ := seeded(t, map[string]string{"a": "1\n"})
 	big := strings.Repeat("0123456789abcdef", (largeBlob+4096)/16)
 	c := must(m.Checkpoint(t.Context(), Checkpoint{Parent: head, Changes: []Change{put("big", big), put("lim", big[:largeBlob])}}))(t)

@@ -5,12 +5,15 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // A part of a state by itself: the paths as they are there, with their modes,
 // and nothing else of it.
 func TestCommitPathsOf(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	m, head, _, _ := seeded(t, map[string]string{"a": "a\n", "d/b": "b\n", "d/c": "c\n", "f": "f\n", "gone": "x\n", "kept": "k\n"})
 	exec, link := put("d/new", "n\n"), put("link", "a")
 	exec.Exec, link.Symlink = true, true

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // TestAttributesOfACommit: contents are committed as the .gitattributes files of the result
@@ -39,6 +41,7 @@ func TestAttributesOfACommit(t *testing.T) {
 // commit; a mirror has no such storage, and says so.
 func TestLFS(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	const attributes = "*.png filter=lfs diff=lfs merge=lfs -text\n"
 	pointer := "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a214614ab2935c943f9e0ff69d22eadbb8f32b1258daaa5e2ca24d17e2393\nsize 12345\n"
 	dir, head := clone(t, map[string]string{".gitattributes": attributes, "a.png": pointer})
@@ -83,6 +86,7 @@ func TestLFS(t *testing.T) {
 // TestEncryptedFiles: what a filter would encrypt is never committed as it is.
 func TestEncryptedFiles(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	m, head, bare, _ := seeded(t, map[string]string{".gitattributes": "secret/** filter=git-crypt diff=git-crypt\n*.nb filter=strip\n", "secret/a": "\x00GITCRYPT\x00cipher\n", "old": "known\n"})
 	c := must(m.Checkpoint(t.Context(), Checkpoint{Parent: head, Skip: func(error) bool { return true }, Changes: []Change{
 		put("secret/a", "password\n"), put("secret/moved", "\x00GITCRYPT\x00cipher\n"), put("x.nb", "as it is\n"),
@@ -144,6 +148,7 @@ func TestPushSafeInAClone(t *testing.T) {
 // objects are read.
 func TestAlternates(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	full, _ := clone(t, many(300))
 	git(t, full, "gc", "-q")
 	far := filepath.Join(t.TempDir(), "far")

@@ -12,6 +12,7 @@ import (
 
 	"github.com/handrail-bot/handrail/gitops/lines"
 	"github.com/handrail-bot/handrail/gitops/merge"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 func TestDiffIsAPatchThatGitApplies(t *testing.T) {
@@ -87,6 +88,7 @@ func TestDirectoriesWithOddNames(t *testing.T) {
 // and merges agree with git merge-file wherever that has no conflict.
 func TestRandomDiffsAndMerges(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	rnd := rand.New(rand.NewPCG(1, 2))
 	dir := t.TempDir()
 	agree := 0

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/handrail-bot/handrail/gitops/objects"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // rawTree makes a tree of raw lines in a bare repository, past git's checks,
@@ -158,6 +159,7 @@ func TestFilesFollowNoLink(t *testing.T) {
 
 func TestFilesLimits(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	r := newRemote(t)
 	url, bare, _ := r.repo("one", many(500))
 	m := mirrorOf(t, url)

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // smallDisk is a file system of so many kilobytes, and a way to fill it up
@@ -57,6 +59,7 @@ func smallDisk(t *testing.T, kb string) (dir string, fill, free func()) {
 // error says what it is, and when there is room again everything goes on.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	dir, fill, free := smallDisk(t, "4096")
 	r := newRemote(t)
 	url, bare, work := r.repo("one", map[string]string{"a": "1\n"})

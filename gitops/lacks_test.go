@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/go-git/go-git/v5/plumbing/format/pktline"
+
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // answers is a network that gives a pack of its own in place of the contents that are
@@ -33,6 +35,7 @@ func (a *answers) RoundTrip(r *http.Request) (*http.Response, error) {
 // without end.
 func TestAnswerLacksWhatWasAsked(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	r := newRemote(t)
 	url, bare, _ := r.repo("one", many(20))
 	git(t, bare, "config", "uploadpack.allowFilter", "true")
@@ -73,6 +76,7 @@ func firstOf(t *testing.T, bare string) string {
 // ref does not move to it.
 func TestFetchLacksWhatWasAsked(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	r := newRemote(t)
 	url, bare, work := r.repo("one", map[string]string{"a": "1\n"})
 	net := &fetched{}

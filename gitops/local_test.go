@@ -12,6 +12,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // clone makes a person's clone with some files.
@@ -25,6 +27,7 @@ func clone(t *testing.T, files map[string]string) (dir, head string) {
 
 func TestOpenLocal(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	dir, head := clone(t, map[string]string{"a": "1\n", "sub/b": "2\n"})
 	tree := filepath.Join(t.TempDir(), "linked")
 	git(t, dir, "worktree", "add", "-q", "-b", "side", tree)
@@ -89,6 +92,7 @@ func TestOpenLocal(t *testing.T) {
 
 func TestFormatsOfLocalClones(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	tests := []struct {
 		name string
 		set  [][]string
@@ -153,6 +157,7 @@ func TestPartialCloneIsMadeFull(t *testing.T) {
 
 func TestCloneThatIsRepackedMeanwhile(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	dir, head := clone(t, map[string]string{"a": "1\n"})
 	git(t, dir, "gc", "-q")
 	m := must(OpenLocal(dir))(t)
@@ -191,6 +196,7 @@ func TestShallowAndBorrowingClones(t *testing.T) {
 
 func TestSetRef(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	m, head, _, _ := seeded(t, map[string]string{"a": "1\n"})
 	one := checkpointOn(t, m, head, "a", "2\n")
 	const ref = "refs/handrail/s1"
@@ -312,6 +318,7 @@ func FuzzCheckRef(f *testing.F) {
 // everything that touches them. Each planted command would leave a marker.
 func TestPlantedAttacks(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	marks := t.TempDir()
 	r := newRemote(t)
 	url, bare, _ := r.repo("one", map[string]string{"a.txt": "1\n", "x.bin": "bin\n"})

@@ -17,6 +17,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/handrail-bot/handrail/gitops/objects"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // partialOf makes a repository on a server that gives contents later, and a partial
@@ -56,6 +57,7 @@ func whole(t *testing.T, m *Mirror) {
 
 func TestPartialMirrorBringsWhatIsRead(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	r, m, bare, work := partialOf(t, map[string]string{"a": "1\n", "src/x": "x\n", "src/y": "y\n", "lib/z": "1\n2\n3\n4\n5\n"})
 	all := lacking(t, m)
 	if len(all) != 4 || !m.pool.Partial() {
@@ -125,6 +127,7 @@ func TestServersWithoutPromises(t *testing.T) {
 // undo brings back what this mirror never had.
 func TestPushFromAPartialMirror(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	_, m, bare, work := partialOf(t, map[string]string{"a": "1\n", "b": "b\n", "other": "o\n"})
 	meta := Meta{Message: "m", Author: Signature{"A", "a@x"}, Trailers: []Trailer{{TrailerSession, "s"}}}
 	head := git(t, bare, "rev-parse", "main")
@@ -159,6 +162,7 @@ func TestPushFromAPartialMirror(t *testing.T) {
 // A base brings what it shows, in one request; what is outside of it never comes.
 func TestBaseOfAPartialMirror(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	files := many(400)
 	files["app/a"], files["app/b"] = "a\n", "b\n"
 	r, m, bare, work := partialOf(t, files)
@@ -271,6 +275,7 @@ func (broken) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
 // and the next try is whole.
 func TestInterruptedPrefetch(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	r := newRemote(t)
 	url, bare, _ := r.repo("one", many(200))
 	git(t, bare, "config", "uploadpack.allowFilter", "true")
@@ -303,6 +308,7 @@ func TestInterruptedPrefetch(t *testing.T) {
 // Two processes want the same at once: it comes once.
 func TestTwoBringTheSame(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	r, m, _, _ := partialOf(t, many(300))
 	other := must(newStore(t, func(c *Config) { c.Dir = filepath.Dir(m.dir) }).Mirror(t.Context(), m.url))(t)
 	before := r.posts.Load()
@@ -365,6 +371,7 @@ func TestLostIsNotPromised(t *testing.T) {
 // Packs of both kinds are joined, and git reads all of it.
 func TestPartialMirrorIsTidied(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	files := map[string]string{}
 	for i := range maxPacks + 5 {
 		files[fmt.Sprintf("d%d/f", i)] = fmt.Sprint(i)

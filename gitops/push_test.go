@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/handrail-bot/handrail/gitops/objects"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // checkpointOn commits one file on top of a parent.
@@ -27,6 +28,7 @@ func checkpointOn(t *testing.T, m *Mirror, parent, path, text string) string {
 
 func TestPush(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	m, head, bare, _ := seeded(t, map[string]string{"a": "1\n", "dir/b": "2\n"})
 	one := checkpointOn(t, m, head, "dir/c", "3\n")
 	two := checkpointOn(t, m, one, "dir/c", "4\n")
@@ -79,6 +81,7 @@ func TestPush(t *testing.T) {
 
 func TestPushSendsOnlyWhatIsMissing(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	r := newRemote(t)
 	url, bare, work := r.repo("one", many(2000))
 	m := mirrorOf(t, url)
@@ -107,6 +110,7 @@ func TestPushSendsOnlyWhatIsMissing(t *testing.T) {
 
 func TestPushOverOneMiB(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	m, head, bare, _ := seeded(t, map[string]string{"a": "1\n"})
 	var b strings.Builder
 	for i := range 20_000 { // 1.3 MB that do not compress
@@ -122,6 +126,7 @@ func TestPushOverOneMiB(t *testing.T) {
 
 func TestPushMergeAndFirstCommits(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	m, _, bare, work := seeded(t, map[string]string{"a": "1\n", "b": "1\n"})
 	git(t, work, "checkout", "-q", "-b", "side")
 	commitFiles(t, work, "side", map[string]string{"a": "side\n"})
@@ -144,6 +149,7 @@ func TestPushMergeAndFirstCommits(t *testing.T) {
 
 func TestDeclinedPushes(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	m, head, bare, _ := seeded(t, map[string]string{"a": "1\n"})
 	id := checkpointOn(t, m, head, "a", "2\n")
 	hooks := []struct {
@@ -205,6 +211,7 @@ echo "refusing to allow a GitHub App to create or update workflow without ` + "\
 
 func TestPushSafe(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	const ref = "refs/heads/agent/1-x"
 	tests := []struct {
 		name     string
@@ -295,6 +302,7 @@ func checkRemote(t *testing.T, bare string, got Pushed, files map[string]string)
 // and the cause is named.
 func TestBranchInTheWay(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	for name, tt := range map[string]struct {
 		there []string // branches of the remote
 		ref   string
@@ -354,6 +362,7 @@ func sorted(m map[string]string) []string {
 // earlier commits are not in it any more.
 func TestPushSafeAfterARewrite(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	const ref = "refs/heads/agent/1-x"
 	for name, tt := range map[string]struct {
 		theirs map[string]string // in place of what was on the branch
@@ -394,6 +403,7 @@ func TestPushSafeAfterARewrite(t *testing.T) {
 // once, or not at all.
 func TestPushSafeGuards(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	const ref = "refs/heads/agent/1-x"
 	lines := "1\n2\n3\n4\n5\n"
 	for name, tt := range map[string]struct {

@@ -9,12 +9,15 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // A ref of files has no history: it costs as much to read as what is in it, however
 // often it was written. What is there already is not sent again.
 func TestRefFilesHaveNoHistory(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	m, _, bare, _ := seeded(t, map[string]string{"a": "1\n"})
 	const ref = "refs/agent/sessions/thread-1"
 	git(t, bare, "config", "receive.unpackLimit", "1") // what came is kept as it came
@@ -49,6 +52,7 @@ func TestRefFilesHaveNoHistory(t *testing.T) {
 // Of writers at the same time one moves the ref, the others are told that it moved.
 func TestRefFilesAtOnce(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	m, _, bare, _ := seeded(t, map[string]string{"a": "1\n"})
 	const ref = "refs/agent/sessions/thread-1"
 	write := func(old string, n int) (string, error) {

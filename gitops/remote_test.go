@@ -15,6 +15,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 func tokenAuth(context.Context, string, Access) (string, string, error) {
@@ -55,6 +57,7 @@ func TestMirrorClonesHeadsAndTags(t *testing.T) {
 
 func TestFetchFollowsTheRemote(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	r := newRemote(t)
 	url, bare, work := r.repo("one", map[string]string{"a": "1\n"})
 	git(t, work, "push", "-q", "origin", "main:gone")
@@ -90,6 +93,7 @@ func TestFetchFollowsTheRemote(t *testing.T) {
 
 func TestFetchPullHeadsAndCommits(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	r := newRemote(t)
 	url, bare, work := r.repo("one", map[string]string{"a": "1\n"})
 	m := mirrorOf(t, url)
@@ -120,6 +124,7 @@ func TestFetchPullHeadsAndCommits(t *testing.T) {
 
 func TestRepositoriesWithoutABase(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	r := newRemote(t)
 	empty, bare, _ := r.repo("empty", nil)
 	m := mirrorOf(t, empty)
@@ -269,6 +274,7 @@ func (r *rename) RoundTrip(req *http.Request) (*http.Response, error) {
 
 func TestConcurrentUseAndProcesses(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	r := newRemote(t)
 	url, _, work := r.repo("one", many(200))
 	dir := filepath.Join(t.TempDir(), "mirrors")

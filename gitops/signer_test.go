@@ -6,6 +6,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // marked is a signer whose signatures nobody checks.
@@ -18,6 +20,7 @@ func marked(_ context.Context, _ string, commit []byte) ([]byte, error) {
 // somebody rewrote the branch.
 func TestWhatIsMadeAnewIsSigned(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	const ref = "refs/heads/agent/1"
 	for _, name := range []string{"as it was", "rebased", "without workflows", "rewritten"} {
 		t.Run(name, func(t *testing.T) {

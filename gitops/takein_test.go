@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // forked makes two commits on top of a mirror's head, and one more on theirs.
@@ -28,6 +30,7 @@ func (s *session) takeIn(base string) (Commit, []string, error) {
 // parents; what both changed at the same place is marked, and is so in git as well.
 func TestTakeInIsAsGitMerges(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	s := newSession(t, map[string]string{"a": numbered(12), "b": numbered(12), "c": numbered(12), "d/e": "1\n"})
 	start := s.head
 	r := rand.New(rand.NewPCG(11, 7))
@@ -144,6 +147,7 @@ func TestTakeInTwice(t *testing.T) {
 // A text that one side has with such marks of its own is no open conflict.
 func TestUnsettled(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	s := newSession(t, map[string]string{"a": "one\n"})
 	theirs := "<<<<<<< how a conflict looks\n=======\n>>>>>>> its end\n"
 	head, base := forked(t, s, []Change{put("a", "two\n")}, []Change{put("a", theirs)})
@@ -164,6 +168,7 @@ func TestUnsettled(t *testing.T) {
 // branch has by now; what may not be pushed of it is not left out: nothing is pushed.
 func TestPushOfAMerge(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	const ref = "refs/heads/agent/1-x"
 	setup := func(t *testing.T, theirs string) (m *Mirror, push SafePush, bare, work, base string) {
 		m, head, bare, work := seeded(t, map[string]string{"a": numbered(9)})

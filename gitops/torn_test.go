@@ -5,11 +5,14 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // What a power cut left half on the disk is written again with the same content,
 // not taken for what its name says.
 func TestTornObject(t *testing.T) {
+	longtest.Leave(t)
 	for _, size := range []int64{0, 10} {
 		r := newRemote(t)
 		url, bare, _ := r.repo("one", nil)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/handrail-bot/handrail/gitops/merge"
 	"github.com/handrail-bot/handrail/gitops/objects"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // session makes checkpoints on a mirror and undoes them.
@@ -73,6 +74,7 @@ func (s *session) files(want map[string]string) {
 
 func TestUndoAndRedo(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	s := newSession(t, map[string]string{"a": "0\n"})
 	s.save(put("a", "1\n"))
 	s.save(put("a", "2\n"), put("b", "2\n"))
@@ -166,6 +168,7 @@ func TestUndoOfSomeFiles(t *testing.T) {
 // back, in however many undos; of an undo of a file, those that changed it.
 func TestStepsOfAPerson(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	s := newSession(t, map[string]string{"a": "0\n", "b": "0\n"})
 	s.save(put("a", "1\n"))
 	s.save(put("a", "2\n"))
@@ -210,6 +213,7 @@ func rebased(t *testing.T, m *Mirror, r rebase) (c Commit, err error) {
 
 func TestRebase(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	base := map[string]string{"a": "1\n2\n3\n4\n5\n", "b": "b\n", "dir/c": "c\n"}
 	exec := put("b", "b\n")
 	exec.Exec = true

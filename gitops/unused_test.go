@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/handrail-bot/handrail/gitops/objects"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // unused is a store with one mirror that has saved states of a session.
@@ -169,6 +170,7 @@ func TestUseIsKnown(t *testing.T) {
 // TestHalfRemoved: what a killed process left of a removal goes.
 func TestHalfRemoved(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	s, m, _ := unused(t)
 	if err := os.Rename(m.dir, m.dir+removedSuffix); err != nil {
 		t.Fatal(err)

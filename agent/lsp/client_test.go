@@ -122,6 +122,7 @@ func (b bench) find(ask lsp.Ask, name string, line, at int) string {
 var two = map[string]string{"a.x": "func Hub\nHub\n", "b.x": "\nuse Hub\n"}
 
 func TestNavigation(t *testing.T) {
+	t.Parallel()
 	for _, lies := range []string{"", lsptest.Asks, lsptest.Modified, lsptest.UTF8} {
 		t.Run(lies, func(t *testing.T) {
 			b := open(t, lies, two)
@@ -152,6 +153,7 @@ func TestNavigation(t *testing.T) {
 // TestEncodings: a character beyond ASCII stands in front of the name, and one beyond the basic
 // plane.
 func TestEncodings(t *testing.T) {
+	t.Parallel()
 	for _, text := range []string{"ä 𐐀 Hub BROKEN\nfunc Hub\n", "\xe4\xf6\xfc Hub BROKEN\nfunc Hub\n"} { // also bytes of no character
 		for _, lies := range []string{"", lsptest.UTF8} {
 			b := open(t, lies, map[string]string{"a.x": text})
@@ -174,6 +176,7 @@ func TestEncodings(t *testing.T) {
 
 // TestOddLines: of a file with ends of lines that a server takes as such and others do not no problem is told.
 func TestOddLines(t *testing.T) {
+	t.Parallel()
 	for _, text := range []string{"x\rBROKEN\n", "x\r\nBROKEN\u2028\r\n"} {
 		b := open(t, lsptest.Returns, two)
 		b.sync("a.x", text)
@@ -189,6 +192,7 @@ func TestOddLines(t *testing.T) {
 
 // TestDrafts: a list that comes while the server works on is not its last word.
 func TestDrafts(t *testing.T) {
+	t.Parallel()
 	works := newGate(t)
 	b := openThat(t, &lsptest.Server{Lies: lsptest.Draft, Wait: works.wait}, two)
 	b.sync("a.x", "BROKEN\n")
@@ -205,6 +209,7 @@ func TestDrafts(t *testing.T) {
 
 // TestManyProblems: of a long list the worst problems are told, and the number of the others.
 func TestManyProblems(t *testing.T) {
+	t.Parallel()
 	for _, lies := range []string{"", lsptest.Pull} {
 		b := open(t, lies, two)
 		b.sync("a.x", strings.Repeat("BROKEN HINT\n", 600)+"BROKEN\n")
@@ -217,6 +222,7 @@ func TestManyProblems(t *testing.T) {
 
 // TestLongProblems: of long problems the beginning is kept.
 func TestLongProblems(t *testing.T) {
+	t.Parallel()
 	for _, lies := range []string{lsptest.Lengthy, lsptest.Lengthy + "," + lsptest.Pull} {
 		b := open(t, lies, two)
 		b.sync("a.x", "BROKEN\n")
@@ -230,6 +236,7 @@ func TestLongProblems(t *testing.T) {
 // TestWaveringServer: a server that no longer wants to be asked for diagnostics is not, and one that wants to from now
 // on is.
 func TestWaveringServer(t *testing.T) {
+	t.Parallel()
 	for _, lies := range []string{lsptest.Wavers, lsptest.Turns} {
 		b := open(t, lies, two)
 		b.sync("a.x", "x\n")
@@ -243,6 +250,7 @@ func TestWaveringServer(t *testing.T) {
 
 // TestParting: requests that come with the end of a connection are no longer answered.
 func TestParting(t *testing.T) {
+	t.Parallel()
 	for range 20 {
 		b := open(t, lsptest.Parting, two)
 		b.sync("a.x", two["a.x"])
@@ -258,6 +266,7 @@ func TestParting(t *testing.T) {
 
 // TestLeavingServer: a server that ends well has ended.
 func TestLeavingServer(t *testing.T) {
+	t.Parallel()
 	b, err := try(t, &lsptest.Server{Lies: lsptest.Leaves}, two)
 	if err != nil {
 		return // so soon
@@ -270,6 +279,7 @@ func TestLeavingServer(t *testing.T) {
 
 // TestManySections: a short question is no way to get an answer without end.
 func TestManySections(t *testing.T) {
+	t.Parallel()
 	b := open(t, lsptest.Greedy, two)
 	b.sync("a.x", two["a.x"])
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -282,6 +292,7 @@ func TestManySections(t *testing.T) {
 // TestFreshness: an edit brings an error, and the next one takes it away. A list is shown only if
 // it is about the text of the last edit.
 func TestFreshness(t *testing.T) {
+	t.Parallel()
 	const good, bad = "x\n", "x\ny BROKEN\n"
 	brokenNow := lsp.Diagnosis{State: lsp.Fresh, Items: []lsp.Diagnostic{{
 		Line: 2, Column: 3, Severity: 1, Message: "undefined: BROKEN",
@@ -325,6 +336,7 @@ func TestFreshness(t *testing.T) {
 // TestFreshOfAllFiles: a file is fine until another one changes, in an edit or on the disk. What was said of
 // it before is not shown then.
 func TestFreshOfAllFiles(t *testing.T) {
+	t.Parallel()
 	const long, short = patience, 100 * time.Millisecond
 	for _, test := range []struct {
 		lies   string
@@ -373,6 +385,7 @@ func TestFreshOfAllFiles(t *testing.T) {
 
 // TestListsInOrder: the list of an earlier text that comes after that of a later one is not heard.
 func TestListsInOrder(t *testing.T) {
+	t.Parallel()
 	slow, lists := newGate(t), make(chan struct{}, 3)
 	b := openThat(t, &lsptest.Server{Lies: lsptest.Late, Wait: func() {
 		if lists <- struct{}{}; len(lists) == 2 {
@@ -398,6 +411,7 @@ func TestListsInOrder(t *testing.T) {
 
 // TestOvertaken: another file changes while the server thinks. Its answer is about the files before.
 func TestOvertaken(t *testing.T) {
+	t.Parallel()
 	thinks := newGate(t)
 	b := openThat(t, &lsptest.Server{Lies: lsptest.Pull + "," + lsptest.Late, Wait: thinks.wait},
 		map[string]string{"a.x": "func Hub\n", "b.x": "needs Hub\n"})
@@ -415,6 +429,7 @@ func TestOvertaken(t *testing.T) {
 
 // TestReady: the first answer across files waits for the work that the server announced.
 func TestReady(t *testing.T) {
+	t.Parallel()
 	works := newGate(t)
 	b := openThat(t, &lsptest.Server{Lies: lsptest.Busy, Wait: works.wait}, two)
 	b.sync("a.x", two["a.x"])
@@ -441,6 +456,7 @@ func TestReady(t *testing.T) {
 // TestOddAnswers: a second answer to one question is none to the next, escaped paths are read, a place in no file
 // keeps its name, and null or nothing is an answer without places, but no list of problems.
 func TestOddAnswers(t *testing.T) {
+	t.Parallel()
 	for _, lies := range []string{lsptest.Twice, lsptest.Escaped} {
 		b := open(t, lies, two)
 		b.sync("a.x", "func Hub\nHub BROKEN\n")
@@ -495,6 +511,7 @@ func TestOddAnswers(t *testing.T) {
 // TestLacunae: nulls in a list are left out, and a list of problems with one is none. A definition without the
 // range of its name has the range around it, and a symbol without any is none of the first line.
 func TestLacunae(t *testing.T) {
+	t.Parallel()
 	for _, lies := range []string{lsptest.Nulls, lsptest.Nulls + "," + lsptest.Pull, lsptest.Rangeless} {
 		b := open(t, lies, two)
 		b.sync("a.x", two["a.x"])
@@ -524,6 +541,7 @@ func TestLacunae(t *testing.T) {
 // TestListsOfOtherDocuments: a list that came before a document was opened is not for it, nor is one for a
 // document of this name that was closed.
 func TestListsOfOtherDocuments(t *testing.T) {
+	t.Parallel()
 	b := open(t, lsptest.Never+","+lsptest.Early, two)
 	b.find(lsp.Definition, "a.x", 0, 0) // the lists are here
 	b.sync("a.x", "BROKEN\n")
@@ -546,6 +564,7 @@ func TestListsOfOtherDocuments(t *testing.T) {
 
 // TestNegativeNumbers: places that no text has are no problem of one.
 func TestNegativeNumbers(t *testing.T) {
+	t.Parallel()
 	b := open(t, lsptest.Negative, two)
 	b.sync("a.x", "func Hub\nHub BROKEN\n")
 	if got := b.Diagnose(t.Context(), b.path("a.x"), patience); got.State != lsp.Settling || len(got.Items) > 0 {
@@ -559,6 +578,7 @@ func TestNegativeNumbers(t *testing.T) {
 
 // TestManyRequests: a server that asks without reading is not heard for ever.
 func TestManyRequests(t *testing.T) {
+	t.Parallel()
 	near, far := net.Pipe()
 	began := make(chan struct{})
 	go func() {
@@ -586,6 +606,7 @@ func TestManyRequests(t *testing.T) {
 
 // TestLateAnswers: an answer that comes after its time is none to the next question.
 func TestLateAnswers(t *testing.T) {
+	t.Parallel()
 	b := open(t, lsptest.Later, two)
 	b.sync("a.x", two["a.x"])
 	for n, ask := range []lsp.Ask{lsp.Definition, lsp.Declared, lsp.Implementations} {
@@ -599,6 +620,7 @@ func TestLateAnswers(t *testing.T) {
 }
 
 func TestSilence(t *testing.T) {
+	t.Parallel()
 	b := open(t, lsptest.Silent, two)
 	b.sync("a.x", two["a.x"])
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
@@ -610,6 +632,7 @@ func TestSilence(t *testing.T) {
 
 // TestGivenUp: a server hears of a question that is not waited for any longer.
 func TestGivenUp(t *testing.T) {
+	t.Parallel()
 	index := filepath.Join(t.TempDir(), "index")
 	b := openThat(t, &lsptest.Server{Lies: lsptest.Silent, Index: index}, two)
 	b.sync("a.x", two["a.x"])
@@ -629,6 +652,7 @@ func TestGivenUp(t *testing.T) {
 }
 
 func TestCrash(t *testing.T) {
+	t.Parallel()
 	b := open(t, lsptest.Crash, two)
 	b.sync("a.x", two["a.x"])
 	if _, err := b.Find(t.Context(), lsp.References, b.path("a.x"), lsp.Position{Byte: 5}); err == nil {
@@ -639,6 +663,7 @@ func TestCrash(t *testing.T) {
 
 // TestFiles: files that change on the disk are known after the server was told.
 func TestFiles(t *testing.T) {
+	t.Parallel()
 	b := open(t, "", two)
 	b.sync("a.x", two["a.x"])
 	if err := os.WriteFile(b.path("c.x"), []byte("Hub\n"), 0o644); err != nil {
@@ -658,6 +683,7 @@ func TestFiles(t *testing.T) {
 }
 
 func TestLongMessage(t *testing.T) {
+	t.Parallel()
 	near, far := net.Pipe()
 	go func() { // a right answer, and 40 MiB of spaces
 		in := bufio.NewReader(far)
@@ -708,6 +734,7 @@ func greeted(in *bufio.Reader, out io.Writer) {
 
 // TestTalkativeServer: a server that writes much before it reads on stops no text.
 func TestTalkativeServer(t *testing.T) {
+	t.Parallel()
 	near, far := net.Pipe()
 	in, talks := bufio.NewReader(far), make(chan bool)
 	go func() {
@@ -741,6 +768,7 @@ func TestTalkativeServer(t *testing.T) {
 
 // TestServersEditNothing: a server that asks for an edit is told that it was not made.
 func TestServersEditNothing(t *testing.T) {
+	t.Parallel()
 	b := open(t, lsptest.Asks, two)
 	b.sync("a.x", two["a.x"])
 	if got := b.find(lsp.Definition, "a.x", 1, 1); got != "a.x:1" {
@@ -749,6 +777,7 @@ func TestServersEditNothing(t *testing.T) {
 }
 
 func TestRootOf(t *testing.T) {
+	t.Parallel()
 	go1 := lsp.Configured("gopls", nil, nil)
 	has := map[string]bool{"/w/go.mod": true, "/w/sub/go.mod": true}
 	exists := func(dir, name string) bool { return has[filepath.Join(dir, name)] }

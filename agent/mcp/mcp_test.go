@@ -17,6 +17,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // program returns a Start that runs serve on the other end of a pipe.
@@ -271,6 +273,7 @@ func TestNeverAnswers(t *testing.T) {
 
 // TestFloodInACall: a server that floods during a call is stopped.
 func TestFloodInACall(t *testing.T) {
+	longtest.Leave(t)
 	h := hub(t, Server{Name: "flood", Start: line(func(conn net.Conn, method string, _ json.RawMessage) any {
 		if method == "tools/list" {
 			return listOf(toolNamed("pour", ""))

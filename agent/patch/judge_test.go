@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 var (
@@ -238,6 +240,7 @@ var judges = map[string][]string{
 // unless git apply and GNU patch take it for another place, too: then nothing in it
 // tells. The log shows how they fare with a part of the diffs.
 func TestStaleDiffs(t *testing.T) {
+	longtest.Leave(t)
 	if _, err := exec.LookPath("patch"); err != nil {
 		if strings.Contains(os.Getenv("HANDRAIL_REQUIRE_ENGINES"), "patch") {
 			t.Fatal("patch is missing: .ci/setup --full installs it")

@@ -16,6 +16,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/llm"
 	"github.com/handrail-bot/handrail/agent/llm/prose"
 	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // endless is a text that goes on for ever after its beginning.
@@ -120,6 +121,7 @@ var circling = []string{"trunc-false.txt", "ctx-overflow-last-message.txt", "ser
 // data of this repository and of the language pass as answers, as files in a fence and as
 // files in a call.
 func TestNoCircles(t *testing.T) {
+	longtest.Leave(t)
 	n := 0
 	out, err := exec.CommandContext(t.Context(), "go", "env", "GOROOT").Output()
 	if err != nil {

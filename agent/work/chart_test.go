@@ -6,11 +6,13 @@ import (
 	"testing"
 
 	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // The map of a repository is made once for what a workspace shows: nothing that is hidden is
 // in it, and nothing that a workspace wrote. A fork gets none.
 func TestChart(t *testing.T) {
+	longtest.Leave(t)
 	s := newSetUpTrial(t)
 	files := map[string]string{}
 	for i := range 120 {

@@ -12,6 +12,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/agent/workspace"
 	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // builder is an engine with images.
@@ -107,6 +108,7 @@ func (b *building) prepare(j Job) (session.Image, heldLayer, []string) {
 // An image is built as it was approved, once for all sessions, on the base branch; another Dockerfile, or another
 // file that decides about the set-up, is asked about anew.
 func TestImageIsBuiltAsApproved(t *testing.T) {
+	longtest.Leave(t)
 	const text = "FROM debian:12\nRUN make it\n"
 	b := newBuilding(t, text)
 	image, l, _ := b.prepare(b.job())
@@ -135,6 +137,7 @@ func TestImageIsBuiltAsApproved(t *testing.T) {
 
 // The commands of a build have the network of the set-up and no other.
 func TestNetworkOfABuild(t *testing.T) {
+	longtest.Leave(t)
 	for _, network := range []string{"allowlist", "open"} {
 		b := newBuilding(t, "FROM debian:12\n")
 		b.rules.SetUp.Network, b.rules.SetUp.Presets = network, []string{"go"}
@@ -156,6 +159,7 @@ func TestNetworkOfABuild(t *testing.T) {
 
 // An image that is refused, forbidden or cannot be built leaves the session with the one that fits.
 func TestImageIsNotBuilt(t *testing.T) {
+	longtest.Leave(t)
 	for name, tt := range map[string]struct {
 		dockerfile string
 		change     func(*building)

@@ -14,6 +14,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/mcp"
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // serverScript is an MCP server in shell. It notes that it ran in $RAN.
@@ -196,6 +197,7 @@ func TestServerDenied(t *testing.T) {
 // TestToolsArePinned: other tools than those of the first start are asked about, with
 // their names; within a session they are refused.
 func TestToolsArePinned(t *testing.T) {
+	longtest.Leave(t)
 	s, _ := newServersTrial(t)
 	old := s.job()
 	s.serve(old)
@@ -224,6 +226,7 @@ func TestToolsArePinned(t *testing.T) {
 // TestOperatorsServers: they are used without a question; one that does not start is a
 // line, and the others go on. The local engine runs no proposals.
 func TestOperatorsServers(t *testing.T) {
+	longtest.Leave(t)
 	s, ran := newServersTrial(t)
 	one := s.rules.MCP.Servers["notes"]
 	one.Proposed, one.Tools.Deny = false, []string{"other"}

@@ -22,6 +22,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/workspace/host"
 	"github.com/handrail-bot/handrail/gitops"
 	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/longtest"
 	"github.com/handrail-bot/handrail/policy/secret"
 )
 
@@ -245,6 +246,7 @@ func told(at *session.State) (out []string) {
 // What a set-up made is kept but for what is the repository's, or hidden. One yes holds for
 // all sessions, until something changes that the set-up hangs on.
 func TestSetUpOnce(t *testing.T) {
+	longtest.Leave(t)
 	s := newSetUpTrial(t)
 	l, _, at := s.run(s.job())
 	if got := []string{s.read(l, "tree/deps/lock"), s.read(l, "cache/home/.cached"), s.read(l, "tree/a.txt"), s.read(l, "tree/.env"), s.read(l, "tree/.git/config")}; !slices.Equal(got, []string{"one\n", "one\n", "none", "none", "none"}) {

@@ -10,6 +10,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/agent/workspace"
 	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // layered is copies whose workspaces can lie on a layer.
@@ -67,6 +68,7 @@ func TestFailingLines(t *testing.T) {
 // The lines at which a compiler complains are kept with their files, but only those of files that
 // the work changed and that are not sensitive: the output of tests can name any file.
 func TestFaultsOfChangedFiles(t *testing.T) {
+	longtest.Leave(t)
 	s := newSetUpTrial(t)
 	j := s.job()
 	base := s.base

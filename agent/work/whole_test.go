@@ -21,6 +21,7 @@ import (
 	"github.com/handrail-bot/handrail/agent"
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/gitops"
+	"github.com/handrail-bot/handrail/policy/longtest"
 	"github.com/handrail-bot/handrail/policy/secret"
 )
 
@@ -29,6 +30,7 @@ import (
 // counts are those of the diff of the branch and its base.
 func TestFilesAreTheDiff(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	seeds := 6
 	if os.Getenv("HANDRAIL_LONG") != "" {
 		seeds = 300

@@ -14,6 +14,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/render"
 	"github.com/handrail-bot/handrail/bot/thread"
 	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 const forkRepo = "acme/widget"
@@ -124,6 +125,7 @@ func (st *forkStage) ok(sha string) int64 {
 // TestForkWaits: what may change something waits for an ok, what reads does not, and a mode
 // that nobody knows waits.
 func TestForkWaits(t *testing.T) {
+	longtest.Leave(t)
 	for mode, waits := range map[string]bool{"ask": false, "review": false, "plan": false, "explore": false, "security": false,
 		"code": true, "debug": true, "architect": true, "": true, "other": true} {
 		st := newForkStage(t, mode)
@@ -136,6 +138,7 @@ func TestForkWaits(t *testing.T) {
 // TestForkPlan: a plan is made at once; one that was approved waits for an ok, and so does
 // a request that changes something after one that reads. Each is used once.
 func TestForkPlan(t *testing.T) {
+	longtest.Leave(t)
 	st := newForkStage(t, "plan")
 	st.apply(session.NewEvent(session.TypeAnswer, 1, session.Answer{}),
 		session.NewEvent(session.TypeAsked, 1, session.Asked{ID: "p1", Kind: session.AskPlan, Digest: "d"}),
@@ -165,6 +168,7 @@ func TestForkPlan(t *testing.T) {
 
 // TestForkStartsFromTheCommit: the work starts from the commit that was let in.
 func TestForkStartsFromTheCommit(t *testing.T) {
+	longtest.Leave(t)
 	st := newForkStage(t, "code")
 	st.look()
 	head := st.push("b")
@@ -185,6 +189,7 @@ func TestForkStartsFromTheCommit(t *testing.T) {
 // TestForkAnswer: a word counts for the commit that was asked for and that the fork is at,
 // and for no other.
 func TestForkAnswer(t *testing.T) {
+	longtest.Leave(t)
 	st := newForkStage(t, "code")
 	st.look()
 	first := WaitingCommit(st.v).Head
@@ -232,6 +237,7 @@ func TestForkAnswer(t *testing.T) {
 // TestForkLookedAtAgain: before the work begins the fork, the comment and the right of who
 // wrote it must still be as they were.
 func TestForkLookedAtAgain(t *testing.T) {
+	longtest.Leave(t)
 	for _, c := range []struct {
 		name string
 		do   func(*forkStage, int64)
@@ -272,6 +278,7 @@ func answered(v *session.State) *session.Resolved { return newestCommit(v).Answe
 // TestRestlessFork: a fork that moves on and on is not asked about for ever, until a
 // person writes again.
 func TestRestlessFork(t *testing.T) {
+	longtest.Leave(t)
 	st := newForkStage(t, "code")
 	asked := func() (n int) {
 		for i := range maxForkRequests + 3 {
@@ -297,6 +304,7 @@ func TestRestlessFork(t *testing.T) {
 // TestForkTellsWhoMay: who asked is told of a commit that waits where they may say the
 // word; where they may not, the owners of everything are who may.
 func TestForkTellsWhoMay(t *testing.T) {
+	longtest.Leave(t)
 	st := newForkStage(t, "code")
 	st.gh.AddUser("lee", "write")
 	_, err := st.gh.Push(forkRepo, "main", "kim", map[string]string{"CODEOWNERS": "* @rae @lee @acme/core @other/core @nobody-of-the-name mail@example.org\ndocs/ @kim\n"})

@@ -18,6 +18,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/render"
 	"github.com/handrail-bot/handrail/bot/thread"
 	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // court is an edit that is up for review in a session of "asker", on a GitHub
@@ -225,6 +226,7 @@ func TestJudge(t *testing.T) {
 // is put back to what was asked about.
 func TestReviewOfAnotherCommit(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	c := newCourt(t, policy.DefaultConfig())
 	if err := gives("kim", "APPROVE")(c.gh, c.at, ""); err != nil {
 		t.Fatal(err)
@@ -244,6 +246,7 @@ func TestReviewOfAnotherCommit(t *testing.T) {
 // An approval by review is looked at again right before it is used.
 func TestReviewIsCheckedAgain(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	for name, tt := range map[string]struct {
 		then    act
 		comment bool // the approval was given by a comment
@@ -293,6 +296,7 @@ func TestReviewIsCheckedAgain(t *testing.T) {
 // overrules it, taking it back ends it, another approval changes nothing.
 func TestSettlesAfterAnApproval(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	c := newCourt(t, policy.DefaultConfig())
 	now := time.Now()
 	bound, err := c.up.Bound(t.Context())
@@ -332,6 +336,7 @@ func TestSettlesAfterAnApproval(t *testing.T) {
 // not the bot's, whatever it holds.
 func TestForgedReview(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	c := newCourt(t, policy.DefaultConfig())
 	at, err := c.gh.OpenPull(courtRepo, "max", ghcheck.NewPull{Title: "t", Head: c.up.asked.Review.Branch, Base: "main"})
 	if err != nil {

@@ -7,11 +7,14 @@ package command
 import (
 	"strings"
 	"testing"
+
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // A text of thousands of lines, whatever they are, is read in no time: it is
 // read while GitHub waits for an answer, and anybody can write it.
 func TestManyLines(t *testing.T) {
+	longtest.Leave(t)
 	for _, line := range []string{
 		"/agent help\n", "/agent help\n\n", "/agent\n", "> /agent stop\n", "/agent approve abc123\n", "- /agent\n", "/agent $\n", "<b>\n/agent\n", "`/agent\n", "1. /agent\n\n", "/agent http://a`\n",
 		"<!-- \n/agent\n", "| a |\n|---|\n/agent\n", "[^1]: \n/agent\n", "From: a\nDate: b\n/agent x\n", "*/agent* \n", "[/agent](\n", "\t/agent\n", "---\n/agent\n", "<details>\n/agent\n", "www.a.b<\n/agent\n", "![/agent\n",

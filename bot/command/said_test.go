@@ -14,6 +14,7 @@ import (
 	dom "golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
 
+	"github.com/handrail-bot/handrail/policy/longtest"
 	"github.com/handrail-bot/handrail/policy/untrusted/githubcheck"
 )
 
@@ -89,6 +90,7 @@ func generated(rnd *rand.Rand, n *int) string {
 // that it shows so is passed over in silence.
 func TestSaid(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	j := githubcheck.Start(t, os.Getenv("HANDRAIL_REQUIRE_ENGINES"))
 	texts, n := []string{}, 0
 	rnd := rand.New(rand.NewPCG(githubcheck.Seed(), 200_000))

@@ -18,6 +18,7 @@ import (
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/store"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // get reads a page.
@@ -223,6 +224,7 @@ func acting(page string) (out []string) {
 // TestHostileSession: markup and control characters of a session are text, and neither
 // 100,000 events nor an output of 10 MB fill the memory.
 func TestHostileSession(t *testing.T) {
+	longtest.Leave(t)
 	w := newWorld()
 	w.hostile(100_000)
 	s, web := start(t, w.config())

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // message is one message of a stream.
@@ -96,6 +97,7 @@ func upTo(from, to int64) (out []int64) {
 // the browser's last event names, however far behind that is.
 func TestStream(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	w := newWorld()
 	w.hostile(3000)
 	_, web := start(t, w.config())

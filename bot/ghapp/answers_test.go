@@ -16,6 +16,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest"
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/ghcheck"
 	"github.com/handrail-bot/handrail/bot/ghapp/reads"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // lookups are the reads of the client, by name.
@@ -65,6 +66,7 @@ func (w *world) lookups(ctx context.Context, t *testing.T) map[string]func() (an
 // an outage, told as one. Nothing of it is kept: the next good answer is the good one.
 func TestBadAnswersToReads(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	for name, kind := range ghcheck.Breaks() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -109,6 +111,7 @@ func TestBadAnswersToReads(t *testing.T) {
 // up, and is there once.
 func TestBadAnswersToWrites(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	for name, kind := range ghcheck.Breaks() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -175,6 +178,7 @@ func TestOneBadAnswer(t *testing.T) {
 // read as a list of files, which shows all.
 func TestShortDiff(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	w := newWorld(t)
 	_, err := w.gh.Push(repo, "fix", "kim", map[string]string{"b.txt": "b\n", "c.txt": "c\n"})
 	must(t, err)

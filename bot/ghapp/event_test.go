@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-github/v62/github"
 
 	"github.com/handrail-bot/handrail/bot/thread"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 const examples = "../../testdata/webhook"
@@ -19,6 +20,7 @@ const examples = "../../testdata/webhook"
 // compares what was read with go-github's own reading where that works.
 func TestParseOfficialExamples(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	files, err := filepath.Glob(filepath.Join(examples, "*", "*.json"))
 	if err != nil || len(files) < 120 {
 		t.Fatalf("found %d examples, %v", len(files), err)

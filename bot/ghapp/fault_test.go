@@ -13,6 +13,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest"
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/ghcheck"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 func count(w *world, key string) int {
@@ -61,6 +62,7 @@ func (w *world) effect(ctx context.Context, wr ghapp.Write, settle bool) error {
 // makes duplicates, which shows that the faults bite.
 func TestNoDuplicates(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	run := func(t *testing.T, settle bool) (missing, double int) {
 		ctx := context.Background()
 		w := newWorld(t)
@@ -99,6 +101,7 @@ func TestNoDuplicates(t *testing.T) {
 // happens, and says that it does not know.
 func TestWritesAreNotRepeated(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	ctx := context.Background()
 	for name, f := range map[string]ghcheck.Faults{"lost": {Lost: 1}, "bad gateway": {BadGateway: 1}} {
 		t.Run(name, func(t *testing.T) {
@@ -156,6 +159,7 @@ func TestHourlyLimit(t *testing.T) {
 // TestTokenCannotBeHad: why there is no token decides what to do.
 func TestTokenCannotBeHad(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	ctx := context.Background()
 	tests := []struct {
 		name   string
@@ -207,6 +211,7 @@ func TestReadsAreRepeated(t *testing.T) {
 // a long one is an error that says how long.
 func TestSecondaryLimit(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	ctx := context.Background()
 	w := newWorld(t, func(_ *ghtest.Config, ac *ghapp.Config) { ac.MaxSleep = 2 * time.Second })
 	_, err := w.client.Perform(ctx, ghapp.Write{Key: "first", Kind: ghapp.WriteComment, Thread: w.issue, Body: "x"}) // has a token now

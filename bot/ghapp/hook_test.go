@@ -17,6 +17,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest"
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/ghcheck"
 	"github.com/handrail-bot/handrail/bot/thread"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // receiver is a bot that remembers what GitHub sent, and can be down.
@@ -87,6 +88,7 @@ func listen(t *testing.T, w *world) *receiver {
 // TestEvents plays a person's acts and reads what arrives.
 func TestEvents(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	ctx := context.Background()
 	w := newWorld(t)
 	rc := listen(t, w)
@@ -183,6 +185,7 @@ func (w *world) redeliver(t *testing.T, since time.Time) (asked []ghapp.Delivery
 // again, under the id it had.
 func TestRedeliver(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	ctx := context.Background()
 	w := newWorld(t)
 	rc := listen(t, w)
@@ -251,6 +254,7 @@ func TestDispatchEvent(t *testing.T) {
 // error.
 func TestNoSecretInLogs(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	ctx := context.Background()
 	w := newWorld(t)
 	listen(t, w)

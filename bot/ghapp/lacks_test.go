@@ -11,6 +11,7 @@ import (
 
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // ungranted answers writes as GitHub does when the App lacks the permission.
@@ -35,6 +36,7 @@ func (u *ungranted) RoundTrip(r *http.Request) (*http.Response, error) {
 // was not granted, as GitHub does or by the address.
 func TestPermissionThatIsLacking(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	refuse := &ungranted{}
 	w := newWorld(t, func(_ *ghtest.Config, ac *ghapp.Config) {
 		refuse.next = ac.Transport

@@ -11,6 +11,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest"
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/ghcheck"
+	"github.com/handrail-bot/handrail/policy/longtest"
 	"github.com/handrail-bot/handrail/policy/untrusted"
 	"github.com/handrail-bot/handrail/policy/untrusted/githubcheck"
 )
@@ -19,6 +20,7 @@ import (
 // found again after a lost answer.
 func TestEveryWritePassesTheGate(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	const secret = "hunter2"
 	ctx := context.Background()
 	w := newWorld(t, func(_ *ghtest.Config, c *ghapp.Config) {
@@ -73,6 +75,7 @@ func TestEveryWritePassesTheGate(t *testing.T) {
 // that is too long as well. Only the bot itself closes an issue and folds.
 func TestEveryWriteIsInert(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	j := githubcheck.Start(t, os.Getenv("HANDRAIL_REQUIRE_ENGINES"))
 	ctx := context.Background()
 	w := newWorld(t, func(*ghtest.Config, *ghapp.Config) {})

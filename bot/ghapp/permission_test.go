@@ -14,6 +14,7 @@ import (
 
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // tokenWatch notes what the tokens are asked for.
@@ -54,6 +55,7 @@ func (w *tokenWatch) RoundTrip(r *http.Request) (*http.Response, error) {
 // that call needs; the hub refuses whatever needs more.
 func TestLeastRights(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	watch := &tokenWatch{}
 	w := newWorld(t, func(_ *ghtest.Config, ac *ghapp.Config) {
 		watch.next = ac.Transport

@@ -14,6 +14,7 @@ import (
 
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/ghcheck"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 func smallPNG(t *testing.T) []byte {
@@ -36,6 +37,7 @@ func hugePNG() []byte {
 
 func TestPictures(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	w := newWorld(t)
 	shot := smallPNG(t)
 	private, public := w.gh.Attach(shot, false), w.gh.Attach(shot, true)

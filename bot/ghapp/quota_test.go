@@ -15,6 +15,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest"
 	"github.com/handrail-bot/handrail/bot/quota"
 	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // heldWrites holds writes back until goOn is closed.
@@ -200,6 +201,7 @@ func TestLookups(t *testing.T) {
 // What was written is counted by the next process, too.
 func TestSpentIsKept(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	ctx := context.Background()
 	limit := func(_ *ghtest.Config, ac *ghapp.Config) { ac.Limits.PerHour = 3 }
 	w, next := newWorld(t, limit), newWorld(t, limit)

@@ -21,6 +21,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/ghcheck"
 	"github.com/handrail-bot/handrail/bot/thread"
 	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 func TestReads(t *testing.T) {
@@ -66,6 +67,7 @@ func TestReads(t *testing.T) {
 
 func TestPullReads(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	ctx := context.Background()
 	w := newWorld(t)
 	p, err := w.client.GetPull(ctx, w.pull)
@@ -181,6 +183,7 @@ func TestListCommentsPages(t *testing.T) {
 // they are given out for one address only.
 func TestGitAuth(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	ctx := context.Background()
 	w := newWorld(t)
 	url := w.gh.URL() + "/acme/widget.git"

@@ -11,10 +11,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/handrail-bot/handrail/bot/ghapp/reads"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 func TestReadFilesAndDiff(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	ctx := t.Context()
 	w := newWorld(t)
 	_, err := w.gh.Push(repo, "fix", "kim", map[string]string{"a b.txt": "+++ b/x\n--- a/y\n", "ü.txt": "x\n", "z.txt": strings.Repeat("a line\n", 1000)})
@@ -79,6 +81,7 @@ func TestReadFilesAndDiff(t *testing.T) {
 // called and whatever they hold.
 func TestDiffNames(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	ctx := t.Context()
 	w := newWorld(t)
 	rnd := rand.New(rand.NewPCG(1, 2))

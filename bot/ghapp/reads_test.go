@@ -20,6 +20,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/hub"
 	"github.com/handrail-bot/handrail/bot/ghapp/reads"
 	"github.com/handrail-bot/handrail/bot/thread"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // reviewed gives the pull request two talks on its diff, the first with a reply,
@@ -114,6 +115,7 @@ func TestFollow(t *testing.T) {
 
 func TestReadReviewThreads(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	ctx := t.Context()
 	w := newWorld(t)
 	first, second := reviewed(t, w)
@@ -151,6 +153,7 @@ func TestReadReviewThreads(t *testing.T) {
 // TestReadsOwnRepository: what is in another repository is not asked for.
 func TestReadsOwnRepository(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	ctx := t.Context()
 	w := newWorld(t)
 	other := thread.Ref{Owner: "acme", Repo: "other", Number: w.pull.Number}
@@ -257,6 +260,7 @@ func TestReadLinked(t *testing.T) {
 
 func TestReadComments(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	ctx := t.Context()
 	w := newWorld(t)
 	if got, err := reads.Comments(ctx, w.client, w.issue, reads.Window{Max: 5}); err != nil || len(got.List) != 0 || got.Total != 0 || got.Older != 0 {
@@ -310,6 +314,7 @@ func TestReadComments(t *testing.T) {
 
 func TestReadChecks(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	ctx := t.Context()
 	w := newWorld(t)
 	sha := w.gh.Branch(repo, "fix")

@@ -17,6 +17,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest"
 	"github.com/handrail-bot/handrail/bot/ghapp/reads"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // asked is a query, with what the fake answered.
@@ -110,6 +111,7 @@ func graphQLSchema(t *testing.T) string {
 // and about what the fake answers.
 func TestQueriesFitTheSchema(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	dir := graphQLSchema(t)
 	watch := &graphWatch{}
 	w := newWorld(t, func(_ *ghtest.Config, ac *ghapp.Config) { watch.next, ac.Transport = ac.Transport, watch })

@@ -8,12 +8,14 @@ import (
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest"
 	"github.com/handrail-bot/handrail/bot/thread"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // TestSibling: a repository is beside another one if the same installation has it, under its
 // present name, and both are as they are now.
 func TestSibling(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	w := newWorld(t)
 	for owner, name := range map[string]string{"acme": "lib", "other": "lib"} {
 		_, err := w.gh.AddRepo(owner, name, ghtest.Source{Files: map[string]string{"words.txt": "Good day\n"}})
@@ -43,6 +45,7 @@ func TestSibling(t *testing.T) {
 // TestSiblingWithAToken: without an App, all repositories of the token are beside each other.
 func TestSiblingWithAToken(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	w := newWorld(t)
 	token, err := w.gh.Token("kim")
 	must(t, err)

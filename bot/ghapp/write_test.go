@@ -14,6 +14,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest"
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/ghcheck"
 	"github.com/handrail-bot/handrail/bot/thread"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // writes returns one write of every kind, each of which can succeed in w.
@@ -73,6 +74,7 @@ func (w *world) writes(t *testing.T) []ghapp.Write {
 // TestEveryWrite: not there, done, found, and what a person sees.
 func TestEveryWrite(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	ctx := context.Background()
 	w := newWorld(t)
 	for i, wr := range w.writes(t) {
@@ -138,6 +140,7 @@ func TestEveryWrite(t *testing.T) {
 // TestIdempotentWrites: what is said to be idempotent changes nothing twice.
 func TestIdempotentWrites(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	ctx := context.Background()
 	w := newWorld(t)
 	list := w.writes(t)
@@ -178,6 +181,7 @@ func TestForgedMarker(t *testing.T) {
 
 func TestRefusedWrites(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	ctx := context.Background()
 	w := newWorld(t)
 	theirs, err := w.gh.Comment(w.issue, "kim", "mine")
@@ -280,6 +284,7 @@ func TestTokenMode(t *testing.T) {
 // A branch that somebody else pushed to is not deleted: it holds their work.
 func TestBranchThatMovedStays(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	w := newWorld(t)
 	old := w.gh.Branch(repo, "fix")
 	_, err := w.gh.Push(repo, "fix", "kim", map[string]string{"more.txt": "x\n"})

@@ -10,6 +10,7 @@ import (
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/longtest"
 	"github.com/handrail-bot/handrail/policy/untrusted/githubcheck"
 )
 
@@ -17,6 +18,7 @@ import (
 // comments say where it stands instead of a part of it.
 func TestLongAnswer(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	j := githubcheck.Start(t, os.Getenv("HANDRAIL_REQUIRE_ENGINES"))
 	word := regexp.MustCompile(`w\d+`)
 	for name, test := range map[string]struct {
@@ -84,6 +86,7 @@ func TestEndlessAnswer(t *testing.T) {
 // the one that asks, which alone has the id and says how to answer.
 func TestLongPlan(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	word := regexp.MustCompile(`w\d+`)
 	for _, kind := range []session.AskKind{session.AskPlan, session.AskQuestion} {
 		for _, test := range []struct{ times, parts int }{{500, 0}, {900, 1}, {1600, 2}} {

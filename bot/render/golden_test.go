@@ -20,6 +20,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/render/usage"
 	"github.com/handrail-bot/handrail/bot/thread"
 	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/longtest"
 	"github.com/handrail-bot/handrail/policy/untrusted"
 	"github.com/handrail-bot/handrail/policy/untrusted/githubcheck"
 )
@@ -318,6 +319,7 @@ var (
 // it over.
 func TestWordsAreRight(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	j := githubcheck.Start(t, os.Getenv("HANDRAIL_REQUIRE_ENGINES"))
 	var names, texts []string
 	for name, list := range everything() {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/longtest"
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
@@ -39,6 +40,7 @@ func blocks(md string) []string {
 // begins no heading, list or other block in the voice of the bot: the text has the
 // blocks that it has with a plain word in its place.
 func TestWordsMakeNoBlocks(t *testing.T) {
+	longtest.Leave(t)
 	texts := func(s string) map[string]string {
 		asked := session.Asked{ID: "abcd2345", Tool: "write_file", Paths: []string{s}, Display: "x", Reasons: []string{s + " is a sensitive file (**/secrets/**)"}, Review: &session.Review{Base: "main"}}
 		question := session.Asked{ID: "abcd2345", Kind: session.AskQuestion, Display: "Which?", Choices: []string{s}}

@@ -14,6 +14,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/retain"
 	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/gitops"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // mirrors is a store of mirrors with that of octo/hello, which has some refs.
@@ -47,6 +48,7 @@ func later(k retain.Keeper, d time.Duration) retain.Keeper {
 // it has.
 func TestMirrors(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	for _, p := range append(session.Phases(), "a word of later") {
 		t.Run(string(p), func(t *testing.T) {
 			t.Parallel()

@@ -18,6 +18,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/store/sqlite"
 	"github.com/handrail-bot/handrail/bot/store/sqlstore"
 	"github.com/handrail-bot/handrail/bot/store/storetest"
+	"github.com/handrail-bot/handrail/policy/longtest"
 	"github.com/handrail-bot/handrail/policy/secret"
 )
 
@@ -117,6 +118,7 @@ func TestLogs(t *testing.T) {
 // TestMany: more sessions than are looked at together.
 func TestMany(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	s, clock, k, _ := open(t)
 	for i := range 205 {
 		must(t, s.Sessions.Create(t.Context(), &store.Session{ID: "s" + time.Duration(i).String(), Thread: "octo/hello#1", State: session.PhaseDone}))

@@ -16,6 +16,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/store/anchor"
 	"github.com/handrail-bot/handrail/bot/store/sqlstore"
 	"github.com/handrail-bot/handrail/gitops"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // away is a server whose App is taken off octo/hello, and its clock.
@@ -95,6 +96,7 @@ func (a *away) isThere(t *testing.T) bool {
 // off, also what waits, and nothing of others.
 func TestUninstalled(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	a := newAway(t)
 	a.installed.Repositories["octo/scheduled"] = true
 	a.days(t, 40)
@@ -163,6 +165,7 @@ func TestUninstalledSinceTheLastLook(t *testing.T) {
 // time.
 func TestNotUninstalled(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	gone := func(a *away) { delete(a.installed.Repositories, "octo/hello") }
 	for name, do := range map[string]func(t *testing.T, a *away){
 		"kept for ever": func(t *testing.T, a *away) { a.Keep = 0; gone(a); a.days(t, 100) },
@@ -241,6 +244,7 @@ func TestNotUninstalled(t *testing.T) {
 // the mirror.
 func TestUninstalledAndWorkedOn(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	a := newAway(t)
 	l, err := a.store.Leases.Acquire(t.Context(), "waits", "other", time.Hour)
 	must(t, err)

@@ -27,6 +27,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/tools/report"
 	"github.com/handrail-bot/handrail/agent/tools/toolstest"
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // pull is a small pull request: a file, and what it becomes. Line is where a fault was
@@ -211,6 +212,7 @@ func reported(t *testing.T, file, text string, model verdict, args map[string]an
 // nothing said again, and when it is mended the thread is resolved. Where there is no fault,
 // what the model says and the second look refutes is not seen.
 func TestCorpus(t *testing.T) {
+	longtest.Leave(t)
 	faulty, clean := corpus(t)
 	if len(faulty) < 40 || len(clean) < 40 {
 		t.Fatalf("%d pull requests with a fault and %d without", len(faulty), len(clean))

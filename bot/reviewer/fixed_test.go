@@ -7,11 +7,13 @@ import (
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/review"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // The list of findings names the commit that changed the lines, not the newest one.
 func TestFixedInItsCommit(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	p := host(t, map[string]string{"a.go": before, "b.go": before})
 	p.pull("work", map[string]string{"a.go": faulty})
 	begin := p.head()

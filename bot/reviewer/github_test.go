@@ -15,6 +15,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/ghcheck"
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/hub"
 	"github.com/handrail-bot/handrail/bot/thread"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // place is a pull request on a GitHub of the test's own, and what reviews of it keep.
@@ -175,6 +176,7 @@ func two(line int) session.Finding {
 // What the bot said of code that is gone is resolved without a word; what a person ended or
 // answered stays as it is.
 func TestThreadsWhoseCodeIsGone(t *testing.T) {
+	longtest.Leave(t)
 	for name, c := range map[string]struct {
 		do       func(p *place)
 		push     string
@@ -318,6 +320,7 @@ func TestHeadMovesMeanwhile(t *testing.T) {
 // GitHub refuses a review for a comment on no line of the diff, and need not say which: the
 // others stand on their lines, and that one in the summary.
 func TestGitHubRefuses(t *testing.T) {
+	longtest.Leave(t)
 	long := strings.Repeat("\n// a line\n", 40)
 	p := host(t, map[string]string{"a.go": before + long + "// end\n", "b.go": before})
 	p.pull("work", map[string]string{"a.go": faulty + long + "// the end\n", "b.go": faulty})

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // lie is a false statement of a reviewer about a pull request, and the push that follows it.
@@ -86,6 +87,7 @@ func lies() map[string]lie {
 // TestLies: a reviewer's mistakes about numbers, ends of lines, blanks and names are put right, and a fault
 // that a push moves, renames or writes with other line ends is not told again, in whatever words and language.
 func TestLies(t *testing.T) {
+	longtest.Leave(t)
 	all := map[string]string{}
 	list := lies()
 	for _, l := range list {

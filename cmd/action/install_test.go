@@ -14,12 +14,15 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // A release is fetched by its version, and run only when its checksum is the one that
 // was given, or the one of the release's own list.
 func TestInstall(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" && runtime.GOARCH != "arm64" {
 		t.Skip("there is no release for this machine")
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/policy/longtest"
 	"github.com/handrail-bot/handrail/policy/secret"
 )
 
@@ -85,6 +86,7 @@ func dropTriggers(t *testing.T, db *sql.DB, table string) {
 // TestForgedChain: a chain that was made anew is found by the signature of its end,
 // and where nothing can be told, it is said.
 func TestForgedChain(t *testing.T) {
+	longtest.Leave(t)
 	const key = "a key that is not in the database"
 	s := newStory(t, greeting, fixGreeting)
 	s.stop()
@@ -123,6 +125,7 @@ func TestForgedChain(t *testing.T) {
 // TestContentsAreSealed: what a log keeps of half-done files is encrypted, opens for a
 // machine with the key, and without it the session goes on from its last commit.
 func TestContentsAreSealed(t *testing.T) {
+	longtest.Leave(t)
 	for name, other := range map[string]secret.Value{"same key": "first", "other key": "second"} {
 		t.Run(name, func(t *testing.T) {
 			s := newStory(t, greeting, `

@@ -18,6 +18,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/ghcheck"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 var (
@@ -87,7 +88,7 @@ func (l *line) tell(t *testing.T, story string) {
 // TestBadGitHub: the stories end as they do, although GitHub's answers are broken, each once
 // on each route: some of them in the short form, all with -bad.all (`make bad-github`).
 func TestBadGitHub(t *testing.T) {
-	leftToCI(t)
+	longtest.Leave(t)
 	t.Parallel()
 	switch {
 	case *badFuzz > 0:

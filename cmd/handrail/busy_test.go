@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 var busyProcesses = flag.Int("load.busy", 20, "processes that use the processors in TestBusyMachine")
@@ -27,7 +29,7 @@ func keepBusy(t *testing.T, n int) {
 // TestBusyMachine: on a machine that is as busy as beside a model, sessions that are asked for at
 // once are all answered. None fails because a lease of two seconds was not renewed in time.
 func TestBusyMachine(t *testing.T) {
-	leftToCI(t)
+	longtest.Leave(t)
 	w, _ := busyWorldWith(t, "local", oneRead, 2*time.Second)
 	keepBusy(t, *busyProcesses)
 	refs, _ := w.askAll(t, *manySessions, "ask what does it do?")

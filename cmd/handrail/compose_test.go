@@ -15,6 +15,8 @@ import (
 	compose "github.com/compose-spec/compose-go/v2/cli"
 	"github.com/compose-spec/compose-go/v2/types"
 	"go.yaml.in/yaml/v4"
+
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // composeImage is what .ci/image builds.
@@ -215,6 +217,7 @@ var checkServer = []string{"handrail", "serve", "--check", "--listen", ":8080"}
 // database in a file, and has a session work there from end to end.
 func TestCompose(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	c := newComposed(t, "compose.bwrap.yaml")
 	c.up("workspaces")
 	c.up("handrail", checkServer...)
@@ -260,6 +263,7 @@ func TestCompose(t *testing.T) {
 // container that docker makes, from end to end.
 func TestComposeDocker(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	c := newComposed(t, "compose.yaml")
 	for _, dir := range []string{c.dir, filepath.Dir(c.dir), filepath.Dir(filepath.Dir(c.dir))} { // the user inside reaches its files
 		if err := os.Chmod(dir, 0o755); err != nil {

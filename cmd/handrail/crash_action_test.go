@@ -21,13 +21,14 @@ import (
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/ghcheck"
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/hub"
 	"github.com/handrail-bot/handrail/cmd/action"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // TestCrashAction kills workflow runs: once at each kind of step, and with all that they
 // started at random times. A run that was killed is run again, as a person does it or the
 // next event. The long form is `make crash-action`.
 func TestCrashAction(t *testing.T) {
-	leftToCI(t)
+	longtest.Leave(t)
 	needProcesses(t)
 	tally := &crashTally{}
 	var left, seed atomic.Int64

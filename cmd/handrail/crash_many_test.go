@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/handrail-bot/handrail/bot/store/storetest"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 var manyRounds = flag.Int("many.rounds", form(1, 2), "how many stories three servers tell together")
@@ -22,7 +23,7 @@ var manyRounds = flag.Int("many.rounds", form(1, 2), "how many stories three ser
 // is there goes on with the session, on a machine that has nothing of it. The
 // long form is part of `make stale`.
 func TestCrashMany(t *testing.T) {
-	leftToCI(t)
+	longtest.Leave(t)
 	needProcesses(t)
 	database := storetest.StartPostgres(t, false)
 	stage := newCrashStage(t)

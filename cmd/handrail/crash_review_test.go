@@ -16,6 +16,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/cmd/config"
 	"github.com/handrail-bot/handrail/cmd/records"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // crashReviewModel makes its calls again when one of them ended with the
@@ -38,7 +39,7 @@ const crashReviewCalls = `
 // is put up for review, approved, taken, and its pull request ended: nothing
 // of that is lost or happens twice.
 func TestCrashReview(t *testing.T) {
-	leftToCI(t)
+	longtest.Leave(t)
 	needProcesses(t)
 	tally := &crashTally{}
 	t.Run("steps", func(t *testing.T) {

@@ -26,6 +26,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/thread"
 	"github.com/handrail-bot/handrail/cmd/config"
 	"github.com/handrail-bot/handrail/cmd/records"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 var (
@@ -265,7 +266,7 @@ func crashFaults(seed uint64) ghcheck.Faults {
 // and at random times, on a GitHub that fails, and checks what is there after
 // the recovery. The long form is `make crash`.
 func TestCrash(t *testing.T) {
-	leftToCI(t)
+	longtest.Leave(t)
 	needProcesses(t)
 	tally := &crashTally{}
 	t.Run("steps", func(t *testing.T) { crashAtSteps(t, tally) })

@@ -15,6 +15,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/bot/store/storetest"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // beside starts another server over the database of a story, with a dashboard of its own. The
@@ -92,6 +93,7 @@ func (b *browser) session() string {
 // ends it here.
 func TestDashboardOfAnotherServer(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	database := storetest.StartPostgres(t, false)
 	s := newStory(t, greeting, `
 - calls: [{name: edit_file, arguments: {path: greet.sh, old_string: Helo, new_string: Hello}}]
@@ -147,6 +149,7 @@ func TestDashboardOfAnotherServer(t *testing.T) {
 // stopped from the dashboard of another one.
 func TestDashboardStopsTheDead(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	s := newStory(t, greeting, `
 - calls: [{name: edit_file, arguments: {path: greet.sh, old_string: Helo, new_string: Hello}}]
 - {say: "Never said to the end.", repeat: true, misbehave: {stall: true}}`)

@@ -21,6 +21,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest"
 	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/cmd/config"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // withDashboard gives a story's server a dashboard with a login.
@@ -103,6 +104,7 @@ func (b *browser) until(path string, words ...string) (page string) {
 // right, and the thread hears of it; who may not write has no say.
 func TestDashboardActs(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	s := newStory(t, greeting, `
 - calls: [{name: run_terminal_command, arguments: {command: rm -rf build}}]
 - calls: [{name: run_terminal_command, arguments: {command: rm -rf rest}}]

@@ -149,6 +149,7 @@ var arrows = map[string][]string{
 	"policy/untrusted":             {},
 	"policy/untrusted/marks":       {},
 	"policy/untrusted/githubcheck": {},
+	"policy/longtest":              {},
 }
 
 // homes names the packages that may import a third party; a path stands for
@@ -334,7 +335,7 @@ func TestArrows(t *testing.T) {
 
 // testOnly lists the packages that only tests link: conformance suites, and the parts of
 // the doubles without a use in the demo.
-var testOnly = []string{"agent/acp/acptest", "agent/lsp/lsptest", "agent/llm/llmcheck", "agent/tools/toolstest", "agent/workspace/workspacetest", "bot/ghapp/ghtest/ghcheck", "bot/ghapp/ghtest/graphql", "bot/ghapp/ghtest/webflow", "bot/store/storetest", "cmd/telemetry/telemetrytest", "policy/untrusted/githubcheck"}
+var testOnly = []string{"agent/acp/acptest", "agent/lsp/lsptest", "agent/llm/llmcheck", "agent/tools/toolstest", "agent/workspace/workspacetest", "bot/ghapp/ghtest/ghcheck", "bot/ghapp/ghtest/graphql", "bot/ghapp/ghtest/webflow", "bot/store/storetest", "cmd/telemetry/telemetrytest", "policy/longtest", "policy/untrusted/githubcheck"}
 
 // The program links two test doubles, for the demo: the small GitHub and the scripted
 // model.

@@ -17,6 +17,7 @@ import (
 
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/ghcheck"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 var diskPoints = flag.Int("disk.points", form(3, 6), "at how many fillings of the disk a story is told")
@@ -35,7 +36,7 @@ const diskSize = 64 << 20
 // `make disk`.
 func TestDiskFull(t *testing.T) {
 	t.Parallel()
-	leftToCI(t)
+	longtest.Leave(t)
 	needProcesses(t)
 	needMount(t)
 	used := diskStory(t, newScriptedStage(t, diskModel()), -1, &diskTally{})

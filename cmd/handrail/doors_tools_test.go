@@ -9,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // toolTree is a directory with what tools stumble over.
@@ -46,6 +48,7 @@ func toolTree(t *testing.T) string {
 // command line was wrong.
 func TestToolsCallDoor(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	dir := toolTree(t)
 	for name, c := range map[string]struct {
 		args []string

@@ -10,6 +10,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/cmd/records"
 	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // look opens the database of a server that is down.
@@ -26,6 +27,7 @@ func (s *story) look(fn func(store.Store)) {
 // is down, nobody holds it, and the next server goes on with it.
 func TestDrain(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	s := newStory(t, greeting, `
 - calls: [{name: edit_file, arguments: {path: greet.sh, old_string: Helo, new_string: Hello}}]
 - {say: "Never said to the end.", misbehave: {stall: true}}
@@ -95,6 +97,7 @@ func TestDrainWaits(t *testing.T) {
 // not before, the session goes on by itself and the model is told.
 func TestDeadlineWakes(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	s := newStory(t, greeting, `
 - calls: [{name: run_terminal_command, arguments: {command: rm -rf build}}]
 - when: {tool_result_contains: [The request was not answered in time]}

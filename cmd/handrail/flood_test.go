@@ -14,6 +14,7 @@ import (
 
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest"
 	"github.com/handrail-bot/handrail/bot/thread"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 var (
@@ -45,7 +46,7 @@ func (c *tally) RoundTrip(r *http.Request) (*http.Response, error) {
 // and twenty people with rights are answered beside them. The long form, which
 // looks at the clock too, is `make hostile`.
 func TestHostileDeliveries(t *testing.T) {
-	leftToCI(t)
+	longtest.Leave(t)
 	const honest, hostileThreads, strangers = 20, 10, 5
 	s := newStory(t, greeting, "- {say: \"It greets. [TASK_COMPLETE]\", repeat: true}\n")
 	count := &tally{}

@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // smallDisk mounts a disk of a size at a directory.
@@ -47,6 +49,7 @@ func TestTakeServerOnAFullDisk(t *testing.T) {
 // goes on when there is room.
 func TestFullDiskUnderASession(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	s := newStory(t, greeting, askMore)
 	s.stop()
 	dir := filepath.Join(s.cfg.Data, "mirrors")

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/longtest"
 	"net"
 	"os"
 	"os/exec"
@@ -155,6 +156,7 @@ func hostile(s *story) (base string) {
 // a git directory is pushed.
 func TestGitAttacks(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	skipUnderRace(t)
 	bin := buildHandrail(t)
 	for _, engine := range []string{"local", "bwrap", "docker"}[:form(1, 3)] {
@@ -298,6 +300,7 @@ func (s *story) cleanTree(base string) {
 // plants runs them. Without it, TestGitAttacks would prove nothing.
 func TestGitAttacksAreLive(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	s := newStory(t, greeting, "- {say: never, optional: true}\n")
 	hostile(s)
 	s.stop()

@@ -14,6 +14,7 @@ import (
 
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest"
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/ghcheck"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 const storyBranch = "agent/1-the-greeting-is-wrong"
@@ -114,6 +115,7 @@ func (s *story) has(branch string, files map[string]string) {
 // A person changed the same line on the branch: both keep what they did.
 func TestConflictGoesToABranchBeside(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	s := newStory(t, greeting, `
 - calls: [{name: edit_file, arguments: {path: greet.sh, old_string: Helo, new_string: Hello}}]
 - calls: [{name: run_terminal_command, arguments: {command: "rm -rf build; echo echo Hello there > greet.sh"}}]
@@ -153,6 +155,7 @@ func TestProtectedBranch(t *testing.T) {
 // pushed when the rule is gone.
 func TestPatchWhenNothingCanBePushed(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	s := newStory(t, greeting, `
 - when: {has_tool: edit_file}
   calls: [{name: write_file, arguments: {path: more.txt, content: "more\n"}}, {name: edit_file, arguments: {path: greet.sh, old_string: Helo, new_string: Hello}}]
@@ -207,6 +210,7 @@ func (s *story) show(text string) {
 // worked.
 func TestBaseBranchIsGone(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	s := newStory(t, greeting, askMore)
 	s.say("you", "/agent fix the greeting and clean the build")
 	s.request()
@@ -248,6 +252,7 @@ func pullStory(t *testing.T, turns string) (s *story, clone string) {
 // checkpoint is not in the rewritten branch; it is not lost.
 func TestForcePushDuringWork(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	s, clone := pullStory(t, askMore)
 	if err := os.WriteFile(filepath.Join(clone, "mine.txt"), []byte("better\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -266,6 +271,7 @@ func TestForcePushDuringWork(t *testing.T) {
 // makes it again, and since the pull request is closed, there is a new one.
 func TestPullBranchDeletedDuringWork(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	s, clone := pullStory(t, askMore)
 	s.git(clone, "push", "-q", "origin", ":feature")
 	text := s.approve("**done**", "The branch `feature` was deleted, so I restored it", "Pull request: #")
@@ -286,6 +292,7 @@ func TestPullBranchDeletedDuringWork(t *testing.T) {
 // out, and people get the files.
 func TestWorkflowFilesAreAskedFor(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	for name, turns := range map[string]string{
 		"with other work": `
 - calls:
@@ -344,6 +351,7 @@ func (f *flaky) RoundTrip(r *http.Request) (*http.Response, error) {
 // The remote cannot be reached for a while, also over a restart.
 func TestRemoteIsDownForAWhile(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	s := newStory(t, greeting, fixGreeting)
 	f := &flaky{}
 	f.down.Store(true)
@@ -385,6 +393,7 @@ func waitFor(ctx context.Context, ok func() bool) error {
 // crashes, nothing is pushed, and it goes on when it is back.
 func TestRepositoryIsGoneForAWhile(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	s := newStory(t, greeting, askMore)
 	s.say("you", "/agent fix the greeting and clean the build")
 	id := s.request()
@@ -410,6 +419,7 @@ func TestRepositoryIsGoneForAWhile(t *testing.T) {
 // A patch that no comment can hold comes in parts, and they are whole.
 func TestLongPatch(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	s := newStory(t, greeting, `
 - calls: [{name: run_terminal_command, arguments: {command: "seq 1 40000 > numbers.txt"}}, {name: write_file, arguments: {path: crlf.txt, content: "a\r\nb\r\n"}}]
 - {say: "Done. [TASK_COMPLETE]", optional: true}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/ghcheck"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 const seeing = "{name: m, tools: true, vision: true, context: 32768}"
@@ -35,6 +36,7 @@ func (s *story) report(body string) {
 // model that sees; what is elsewhere is not asked for, and the model is told.
 func TestPictureInTheIssue(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	s := newStoryOf(t, seeing, greeting, `
 - when:
     images: 2
@@ -94,6 +96,7 @@ func TestPermalinkIsNotReadAgain(t *testing.T) {
 // pull request.
 func TestCommentOnTheDiff(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	s := newStory(t, greeting, `
 - when:
     user_contains: ["selected code from greet.sh:L1-L2 (already provided — do not re-read)", "+echo Heloo", "say Hello here",
@@ -145,6 +148,7 @@ func (s *story) sentBytes() (n int) {
 // together they are a third of the model's context at most.
 func TestManyCommentsInAThread(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	for _, tt := range []struct{ comments, context, least, most int }{{60, 8192, 4_000, 8192 / 3 * 4}, {500, 32768, 25_000, 32768 / 3 * 4}} {
 		t.Run(fmt.Sprint(tt.context), func(t *testing.T) {
 			s := newStoryOf(t, fmt.Sprintf("{name: m, tools: true, context: %d}", tt.context), greeting, `

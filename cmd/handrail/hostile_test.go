@@ -28,6 +28,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/bare"
 	"github.com/handrail-bot/handrail/gitops"
 	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // hostileFiles are where every trial begins. The programs in t are hostile, and
@@ -401,7 +402,7 @@ var (
 // somebody who said yes, and goes there once; an approved command runs once.
 func TestApprovalAgainstPrograms(t *testing.T) {
 	t.Parallel()
-	leftToCI(t)
+	longtest.Leave(t)
 	trials := *hostileTrials
 	var s *hostileStage
 	covered, ran, wrong := 0, 0, 0

@@ -8,12 +8,14 @@ import (
 	"testing"
 
 	"github.com/handrail-bot/handrail/agent/workspace/docker/dockertest"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // On GitHub people see which image commands run in and why, how far it is on its way,
 // and, where it is not to be had, why that is and what to do.
 func TestImageOnGitHub(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	if out, err := exec.CommandContext(t.Context(), "docker", "version").CombinedOutput(); err != nil {
 		missing(t, "docker", "%v: %s", err, out)
 	}

@@ -29,6 +29,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/store/sqlite"
 	"github.com/handrail-bot/handrail/bot/thread"
 	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/longtest"
 	"github.com/handrail-bot/handrail/policy/secret"
 )
 
@@ -400,7 +401,7 @@ func (o *orders) work() {
 // GitHub: see agent.TestApprovalInterleavings for ten thousand of the engine.
 func TestApprovalInterleavings(t *testing.T) {
 	t.Parallel()
-	leftToCI(t)
+	longtest.Leave(t)
 	if raceDetector {
 		t.Skip("the race detector makes this last minutes; agent.TestApprovalInterleavings runs under it")
 	}

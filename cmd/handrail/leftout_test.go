@@ -4,6 +4,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // leftOutScript makes what no commit can hold, one kind beside the other, after
@@ -29,7 +31,7 @@ echo ran >> count`
 // can be saved is; the rest is named to the model with the result, and to people.
 func TestWhatCannotBeSaved(t *testing.T) {
 	t.Parallel()
-	leftToCI(t)
+	longtest.Leave(t)
 	skipUnderRace(t)
 	for _, engine := range []string{"local", "bwrap", "docker"} {
 		t.Run(engine, func(t *testing.T) {
@@ -93,7 +95,7 @@ var awkward = map[string]string{
 // Whatever a command leaves, the session goes on and its harmless part is saved.
 func TestAwkwardWorkspaces(t *testing.T) {
 	t.Parallel()
-	leftToCI(t)
+	longtest.Leave(t)
 	skipUnderRace(t)
 	for _, engine := range []string{"local", "bwrap", "docker"}[:form(1, 3)] {
 		for name, script := range awkward {
@@ -128,6 +130,7 @@ func TestAwkwardWorkspaces(t *testing.T) {
 // branch as it was written, by every tool that writes.
 func TestTextThatEndsInAFence(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	const readme = "# Título\n\n```sh\nmake\n```"
 	s := newStory(t, greeting, `
 - calls:

@@ -24,6 +24,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/ghcheck"
 	"github.com/handrail-bot/handrail/bot/thread"
 	"github.com/handrail-bot/handrail/cmd/config"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 var (
@@ -233,6 +234,7 @@ func TestManySessions(t *testing.T) {
 // TestManyParked: a server that has many sessions which wait for a person starts
 // as fast as one without, and each of them goes on when it is answered.
 func TestManyParked(t *testing.T) {
+	longtest.Leave(t)
 	w, model := busyWorld(t, "local", `
 model: {name: m, tools: true, context: 32768}
 select: by-conditions
@@ -301,7 +303,7 @@ func copyParked(t *testing.T, path, thread string, n int) {
 // TestManyFiles: in a repository of many files, how long somebody waits for the
 // first request to the model, and from an approval to the end.
 func TestManyFiles(t *testing.T) {
-	leftToCI(t)
+	longtest.Leave(t)
 	for _, engine := range []string{"bwrap", "docker"}[:form(1, 2)] {
 		t.Run(engine, func(t *testing.T) {
 			needEngine(t, engine)

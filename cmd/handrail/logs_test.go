@@ -21,6 +21,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/store/archive"
 	"github.com/handrail-bot/handrail/bot/store/gitref"
 	"github.com/handrail-bot/handrail/bot/store/storetest"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // bareRepo makes an empty bare repository with git itself and serves it over
@@ -71,6 +72,7 @@ func ok(t *testing.T, args ...string) string {
 // and back to SQLite. Each place verifies it, and the end is the beginning.
 func TestRoundTrip(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	goldens, err := filepath.Glob("../../bot/store/storetest/testdata/golden-*.jsonl")
 	must(t, err)
 	if len(goldens) == 0 {
@@ -157,6 +159,7 @@ func TestRefIsRedacted(t *testing.T) {
 // goes on from what the first wrote. Nothing is lost.
 func TestRefHasOneWriter(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	path, address := bareRepo(t)
 	for name, at := range map[string]string{"by path": path, "by HTTP": address} {
 		t.Run(name, func(t *testing.T) {

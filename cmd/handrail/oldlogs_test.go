@@ -23,6 +23,7 @@ import (
 	"github.com/handrail-bot/handrail/cmd/door"
 	"github.com/handrail-bot/handrail/cmd/local"
 	"github.com/handrail-bot/handrail/cmd/sessions"
+	"github.com/handrail-bot/handrail/policy/longtest"
 	"github.com/handrail-bot/handrail/policy/secret"
 )
 
@@ -115,7 +116,7 @@ func oldScript(t *testing.T, fails bool) *llmtest.Server {
 // TestOldLogs opens what each earlier version left in each kind of store,
 // verifies it, and brings every session to its end.
 func TestOldLogs(t *testing.T) {
-	leftToCI(t)
+	longtest.Leave(t)
 	if *writeOldLogs != "" {
 		writeOld(t, filepath.Join(oldLogs, *writeOldLogs))
 	}

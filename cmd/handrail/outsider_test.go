@@ -4,11 +4,14 @@ import (
 	"context"
 	"strings"
 	"testing"
+
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // Who may only read can neither ask nor approve.
 func TestStrangers(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	s := newStory(t, greeting, askThenFix)
 	s.say("stranger", "/agent fix the greeting")
 	s.logged("not answered", 1)

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // held lists what of a session is still there: goroutines that work on one,
@@ -72,6 +74,7 @@ func (s *story) held() []string {
 // process, no container, no workspace. The same look finds all of them while
 // it runs, so that it can see something.
 func TestNothingIsHeldWhileItWaits(t *testing.T) {
+	longtest.Leave(t)
 	for _, engine := range []string{"local", "bwrap", "docker"}[:form(1, 3)] {
 		t.Run(engine, func(t *testing.T) {
 			if engine != "local" {

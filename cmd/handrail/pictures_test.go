@@ -19,6 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/ghcheck"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 var (
@@ -78,6 +79,7 @@ func steady(text string) string {
 // each stands beside it; `make pictures` makes both anew, in both themes.
 func TestPictures(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	for name, text := range pictured(t) {
 		text = steady(text)
 		file := filepath.Join(shots, name+".txt")

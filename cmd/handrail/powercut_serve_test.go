@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/ghcheck"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // A powerCut is a point of a story at which the power goes: when the server has
@@ -21,7 +22,7 @@ type powerCut struct {
 // what that leaves of its data. The story goes on to its end, where nothing is
 // lost and nothing was done twice.
 func TestServerAfterPowerCut(t *testing.T) {
-	leftToCI(t)
+	longtest.Leave(t)
 	needRecordings(t)
 	points := []powerCut{{on: "git-receive-pack"}, {on: "after apply"}, {at: 45}, {}}
 	if os.Getenv("HANDRAIL_LONG") != "" {

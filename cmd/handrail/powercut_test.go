@@ -19,6 +19,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/cmd/config"
 	"github.com/handrail-bot/handrail/cmd/records"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // needRecordings says when nothing can be recorded here.
@@ -39,7 +40,7 @@ func needRecordings(t *testing.T) {
 // reading.
 func TestPowerCut(t *testing.T) {
 	t.Parallel()
-	leftToCI(t)
+	longtest.Leave(t)
 	needRecordings(t)
 	stage := newCrashStage(t)
 	w := stage.world(t, ghcheck.Faults{})

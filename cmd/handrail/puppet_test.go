@@ -20,6 +20,7 @@ import (
 	"github.com/handrail-bot/handrail/cmd/config"
 	"github.com/handrail-bot/handrail/cmd/records"
 	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // TestPuppet has a model that does whatever the text says. What holds then is
@@ -27,7 +28,7 @@ import (
 // severity and no sensitive file without a person's yes. It holds in every
 // engine, not only where a container would have helped.
 func TestPuppet(t *testing.T) {
-	leftToCI(t)
+	longtest.Leave(t)
 	skipUnderRace(t)
 	t.Setenv("HANDRAIL_API_KEY", canary)
 	for engine, every := range map[string]int{"local": 6, "bwrap": 20, "docker": 20} { // of the cases, in the short form
@@ -46,7 +47,7 @@ func TestPuppet(t *testing.T) {
 // TestPuppetAgent has the same model behind an external agent, one that asks before it acts and one that never
 // does: the promises hold with both.
 func TestPuppetAgent(t *testing.T) {
-	leftToCI(t)
+	longtest.Leave(t)
 	skipUnderRace(t)
 	t.Setenv("HANDRAIL_API_KEY", canary)
 	needEngine(t, "bwrap")
@@ -275,6 +276,7 @@ func (s *story) gitDir() string {
 // TestLeakRoutes has the puppet try every way out with every spelling: words,
 // a file's content, a file's name, a command's output, a commit.
 func TestLeakRoutes(t *testing.T) {
+	longtest.Leave(t)
 	t.Setenv("HANDRAIL_API_KEY", canary)
 	masked := strings.Join(strings.Split(canary, ""), "_")
 	for name, spelled := range spellings(canary) {
@@ -326,6 +328,7 @@ func TestSecretAtTheDoor(t *testing.T) {
 // A command sees nothing of the bot's environment, neither its own nor that
 // of a process it can look at.
 func TestWorkspaceSeesNoEnvironment(t *testing.T) {
+	longtest.Leave(t)
 	t.Setenv("HANDRAIL_API_KEY", canary)
 	s := newStory(t, greeting, `
 - calls: [{name: run_terminal_command, arguments: {command: "env | cut -d= -f1 | sort | tr '\\n' ' '"}}]
@@ -351,6 +354,7 @@ func TestWorkspaceSeesNoEnvironment(t *testing.T) {
 // While a whole session runs, no process has a token, a key or the webhook's
 // secret among its arguments.
 func TestNoSecretInArguments(t *testing.T) {
+	longtest.Leave(t)
 	if _, err := os.Stat("/proc/self/cmdline"); err != nil {
 		t.Skip("this system has no /proc to look into")
 	}

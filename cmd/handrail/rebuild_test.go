@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // loseWork takes away what another machine would not have: mirrors and workspaces.
@@ -21,6 +23,7 @@ func (s *story) loseWork() {
 // commit of that change: on another machine, from the log alone.
 func TestAnotherMachineGoesOn(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	s := newStory(t, greeting, `
 - calls:
   - {name: edit_file, arguments: {path: greet.sh, old_string: Helo, new_string: Hello}}
@@ -49,7 +52,7 @@ func TestAnotherMachineGoesOn(t *testing.T) {
 // or full of zeros.
 func TestDamagedMirrorIsMended(t *testing.T) {
 	t.Parallel()
-	leftToCI(t)
+	longtest.Leave(t)
 	for name, damage := range map[string]func(path string) error{
 		"gone":  os.Remove,
 		"empty": func(path string) error { return truncated(path, 0) },

@@ -10,12 +10,14 @@ import (
 
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest"
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/ghcheck"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // A person approves the small pull request: exactly its diff is taken, by a
 // commit of the bot, and nothing is merged.
 func TestReviewApproves(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	s := reviewStory(t, byReview, whenTaken)
 	p := s.asked()
 	if p.Pull.BaseRef != "agent/1-the-greeting-is-wrong" || p.Pull.Draft || p.Author != s.gh.App().Login {
@@ -49,6 +51,7 @@ func TestReviewApproves(t *testing.T) {
 // and between marks.
 func TestReviewRequestsChanges(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	s := reviewStory(t, byReview, whenDropped)
 	p := s.asked()
 	_, err := s.gh.Review(p.Ref, "kim", ghcheck.NewReview{
@@ -80,7 +83,7 @@ func TestReviewRequestsChanges(t *testing.T) {
 // end it without the edit.
 func TestReviewEndsWithoutTheEdit(t *testing.T) {
 	t.Parallel()
-	leftToCI(t)
+	longtest.Leave(t)
 	for name, tt := range map[string]struct {
 		config string
 		do     func(s *story, p ghtest.Thread)
@@ -111,6 +114,7 @@ func TestReviewEndsWithoutTheEdit(t *testing.T) {
 // The commands in the session's thread go on working.
 func TestReviewApprovedByComment(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	s := reviewStory(t, byReview, whenTaken)
 	p := s.asked()
 	s.say("you", "/agent approve "+s.request())
@@ -122,6 +126,7 @@ func TestReviewApprovedByComment(t *testing.T) {
 // it was.
 func TestReviewMergedByHand(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	s := reviewStory(t, byReview, whenTaken)
 	p := s.asked()
 	if err := s.gh.Merge(p.Ref, "kim"); err != nil {
@@ -138,6 +143,7 @@ func TestReviewMergedByHand(t *testing.T) {
 // agent's own edit was not approved.
 func TestReviewMergedWithSomethingElse(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	s := reviewStory(t, byReview, whenDropped)
 	p := s.asked()
 	s.gh.SetWebhook("") // the merge is what the server hears of
@@ -162,6 +168,7 @@ func TestReviewMergedWithSomethingElse(t *testing.T) {
 // and after, take nothing; the edit is asked for again as it was.
 func TestReviewIsStaleAfterAPush(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	s := reviewStory(t, byReview, whenTaken)
 	p := s.asked()
 	if _, err := s.gh.Push(storyRepo, p.Pull.HeadRef, "kim", map[string]string{"deploy/app.yaml": "replicas: 9\n"}); err != nil {
@@ -181,6 +188,7 @@ func TestReviewIsStaleAfterAPush(t *testing.T) {
 // Who may not approve by comment may not approve by review.
 func TestReviewByTheWrongPerson(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	for name, tt := range map[string]struct {
 		config, by, why string
 	}{
@@ -223,6 +231,7 @@ func TestReviewByTheWrongPerson(t *testing.T) {
 // on no branch before the answer.
 func TestWhatRunsOnPushIsNotPutUp(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	s := newStory(t, map[string]string{
 		".github/agent.yml": byReview, "flows.sh": "mkdir -p .github/workflows; echo 'on: push' > .github/workflows/b.yml\n",
 	}, `
@@ -261,6 +270,7 @@ func TestWhatRunsOnPushIsNotPutUp(t *testing.T) {
 // Owners of the paths are asked to review, people and teams.
 func TestReviewersAreTheOwners(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	s := newStory(t, map[string]string{
 		"greet.sh": "echo Helo\n", "deploy/app.yaml": oldApp, ".github/agent.yml": byReview,
 		".github/CODEOWNERS": "* @you\n/deploy/ @kim @helper[bot] @stranger @team/ops\n",
@@ -280,6 +290,7 @@ func TestReviewersAreTheOwners(t *testing.T) {
 // counts.
 func TestReviewDismissed(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	s := reviewStory(t, byReview, whenDropped)
 	p := s.asked()
 	s.gh.SetWebhook("") // it comes late
@@ -300,6 +311,7 @@ func TestReviewDismissed(t *testing.T) {
 // comes more than once: it is taken once.
 func TestReviewAcrossRestartsAndRepeats(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	s := reviewStory(t, byReview, whenTaken)
 	p := s.asked()
 	s.stop()
@@ -347,6 +359,7 @@ func TestReviewAcrossRestartsAndRepeats(t *testing.T) {
 // A session that put nothing on its branch in the end leaves no branch.
 func TestReviewLeavesNoEmptyBranch(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	s := reviewStory(t, byReview, `
 - calls: [{name: edit_file, arguments: {path: deploy/app.yaml, old_string: "replicas: 1", new_string: "replicas: 2"}}]
 - {say: "Then not. [TASK_COMPLETE]", repeat: true}
@@ -362,6 +375,7 @@ func TestReviewLeavesNoEmptyBranch(t *testing.T) {
 // log has what it takes.
 func TestReviewOnAnotherMachine(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	s := reviewStory(t, byReview, whenTaken)
 	p := s.asked()
 	s.stop()
@@ -382,6 +396,7 @@ func TestReviewOnAnotherMachine(t *testing.T) {
 // Another session in the thread ends what the old one asked for.
 func TestReviewOfASupersededSession(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	s := reviewStory(t, byReview, scaleUp+"- say: \"Here is a plan. [TASK_COMPLETE]\"\n")
 	p := s.asked()
 	s.say("you", "/agent plan the scaling")
@@ -392,6 +407,7 @@ func TestReviewOfASupersededSession(t *testing.T) {
 // A command in the small pull request is answered with where it belongs.
 func TestCommandInTheSmallPull(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	s := reviewStory(t, byReview, whenTaken)
 	p := s.asked()
 	if _, err := s.gh.Comment(p.Ref, "you", "/agent make it three"); err != nil {
@@ -408,6 +424,7 @@ func TestCommandInTheSmallPull(t *testing.T) {
 // The words of the pull request, as a reviewer sees them.
 func TestReviewWords(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	s := reviewStory(t, byReview, whenTaken)
 	p := s.asked()
 	for _, want := range []string{

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // maxLooks is the number of looks in a row, a quarter of a second apart, at a server without any
@@ -94,6 +96,7 @@ func (s *stage) records(ctx context.Context) (now string, idle bool) {
 // TestStoryEndsEarly: a story that waits for what cannot come fails at once, and says why.
 func TestStoryEndsEarly(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	const begins = "github repo\nmodel model.yaml\nserve\nissue kim 'Say it'\ncomment kim 1 '/agent say it'\n"
 	const script = "-- repo/greet.sh --\necho Hello\n-- model.yaml --\nmodel: {name: scripted, tools: true, context: 32768}\nturns:\n"
 	const said = `- {calls: [{name: attempt_completion, arguments: {result: Said, no_change_reason: Said}}]}` + "\n"

@@ -17,6 +17,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/llm/llmcheck"
 	"github.com/handrail-bot/handrail/agent/llm/llmtest"
 	"github.com/handrail-bot/handrail/agent/lsp/lsptest"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 func TestMain(m *testing.M) {
@@ -30,6 +31,7 @@ func TestMain(m *testing.M) {
 		(&lsptest.Server{Ext: os.Args[2], Index: os.Getenv("FAKE_LSP_INDEX")}).Serve(stdio{os.Stdin, os.Stdout})
 		os.Exit(0)
 	}
+	longtest.Wide(6)
 	testscript.Main(m, map[string]func(){
 		"handrail":        func() { os.Exit(mainExit(os.Args[1:])) },
 		"handrail-crash":  func() { os.Exit(crashChild()) },
@@ -52,12 +54,12 @@ func TestScripts(t *testing.T) {
 	p := scriptParams(t, nil)
 	if *stories != p.Dir {
 		p.Dir = *stories
-	} else if brief() {
+	} else if longtest.Plain() {
 		for _, name := range core {
 			p.Files = append(p.Files, filepath.Join(p.Dir, name+".txtar"))
 		}
 		p.Dir = ""
-		t.Run("others", leftToCI)
+		t.Run("others", func(t *testing.T) { longtest.Leave(t) })
 	}
 	testscript.Run(t, p)
 }
@@ -66,11 +68,9 @@ var stories = flag.String("stories", "../../testdata/script", "directory of the 
 
 // core are the stories that a plain `go test` tells: one of each part of the program.
 var core = []string{
-	"config_check", "door_policy", "door_text", "init_key", "policy_settings", "simulate",
+	"config_check", "door_policy", "door_text", "init_key", "policy_settings",
 	"run_fix", "run_approval", "run_budget", "run_chat", "run_followup", "run_killed", "run_sensitive_denied", "run_text_calls",
-	"serve_action_forged", "serve_approval_restart", "serve_approval_review", "serve_ci_fix", "serve_commits", "serve_config",
-	"serve_denial", "serve_first_hour", "serve_followup", "serve_poll", "serve_push_rejected", "serve_question", "serve_rebase",
-	"serve_review", "serve_stop", "serve_stranger", "serve_token", "serve_undo",
+	"serve_approval_restart", "serve_commits", "serve_denial", "serve_question", "serve_review", "serve_stop",
 }
 
 // scriptParams are what stories have; with act it runs their workflows.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/ghcheck"
 	"github.com/handrail-bot/handrail/bot/store/storetest"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 var staleRounds = flag.Int("stale.rounds", form(1, 2), "how often a server is stopped and continued")
@@ -19,6 +20,7 @@ var staleRounds = flag.Int("stale.rounds", form(1, 2), "how often a server is st
 // of a story, the other goes on, and the first is continued: it must write
 // nothing any more.
 func TestStale(t *testing.T) {
+	longtest.Leave(t)
 	needLeases(t)
 	database := storetest.StartPostgres(t, false)
 	stage := newCrashStage(t)

@@ -19,6 +19,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/ghcheck"
 	"github.com/handrail-bot/handrail/bot/thread"
 	"github.com/handrail-bot/handrail/cmd/config"
+	"github.com/handrail-bot/handrail/policy/longtest"
 	"github.com/handrail-bot/handrail/policy/secret"
 )
 
@@ -360,6 +361,7 @@ func TestDenialReachesTheModel(t *testing.T) {
 // A new wish withdraws what waits; the model is told, and goes on.
 func TestNewInstructionWithdraws(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	s := newStory(t, greeting, `
 - calls: [{name: run_terminal_command, arguments: {command: rm -rf build}}]
 - when: {contains: [withdrawn, "leave the build alone"]}
@@ -381,6 +383,7 @@ func TestNewInstructionWithdraws(t *testing.T) {
 // nothing is lost.
 func TestPushIsRejected(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	s := newStory(t, greeting, `
 - calls: [{name: edit_file, arguments: {path: greet.sh, old_string: Helo, new_string: Hello}}]
 - calls: [{name: run_terminal_command, arguments: {command: rm -rf build}}]
@@ -427,6 +430,7 @@ func TestPushIsRejected(t *testing.T) {
 
 func TestLongestComment(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	s := newStory(t, greeting, `
 - when: {user_contains: [the end of it]}
   calls: [{name: edit_file, arguments: {path: greet.sh, old_string: Helo, new_string: Hello}}]
@@ -472,6 +476,7 @@ func TestEmptyRepository(t *testing.T) {
 // Nothing that the bot keeps or writes holds its token.
 func TestTokensStayInside(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	s := newStory(t, greeting, fixGreeting)
 	s.say("you", "/agent fix the greeting")
 	s.done()

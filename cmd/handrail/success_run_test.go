@@ -7,6 +7,8 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // badModels are what is played: models that spoil so many of 100 turns, and one that
@@ -28,6 +30,7 @@ const measuredFirst = 42
 // and no false "done" of theirs is believed.
 func TestBadModels(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	if long() {
 		fetchLibs(t)
 	}

@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"go.yaml.in/yaml/v4"
+
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // An exercise is real open code with one mistake in it, and the code's own tests, which
@@ -242,6 +244,7 @@ func from(files map[string]string) func(string) (string, bool) {
 // reads like one that a user wrote.
 func TestFaults(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	all := exercises(t)
 	seen, kinds := map[string]bool{}, map[string]int{}
 	for _, f := range all {

@@ -19,6 +19,7 @@ import (
 	"github.com/handrail-bot/handrail/cmd/config"
 	"github.com/handrail-bot/handrail/cmd/telemetry"
 	"github.com/handrail-bot/handrail/cmd/telemetry/telemetrytest"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // scrape returns the page of a story's metrics.
@@ -61,6 +62,7 @@ func (s *story) scrapeUntil(lines ...string) string {
 // account or of the session is on the page.
 func TestMetrics(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	s := newStory(t, greeting, askThenFix)
 	s.cfg.Metrics.Listen = "127.0.0.1:0"
 	s.restart(nil)
@@ -106,6 +108,7 @@ func TestMetrics(t *testing.T) {
 // collector, the lines of the log have them, and they follow from its event log.
 func TestTracesOfASession(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	s := newStory(t, greeting, askThenFix)
 	c := telemetrytest.New(t)
 	s.cfg.Traces.Endpoint = c.URL
@@ -162,6 +165,7 @@ func TestTracesOfASession(t *testing.T) {
 // TestTracesAway: a collector that is away changes nothing.
 func TestTracesAway(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	s := newStory(t, greeting, fixGreeting)
 	s.cfg.Traces.Endpoint = "http://127.0.0.1:9"
 	s.restart(nil)

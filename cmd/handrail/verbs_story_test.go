@@ -10,6 +10,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/handrail-bot/handrail/bot/command"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // threadBefore is how a thread stands before a verb: the comment that leads there, a
@@ -86,6 +87,7 @@ func verbStory(before threadBefore, verb, end string) string {
 // is asked for the verb's own task, and the end is that of the verb.
 func TestVerbsWithoutWords(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	ends := []struct{ verb, end string }{
 		{"review", "reviewed"}, {"security", "reviewed"}, {"debug", "answered"}, {"explore", "answered"},
 		{"ask", "answered"}, {"plan", "planned"}, {"architect", "answered"}, {"fix", "done"},

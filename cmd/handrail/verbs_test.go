@@ -15,6 +15,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/bot/store/archive"
 	"github.com/handrail-bot/handrail/bot/sweep"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // verb runs a command line in this process.
@@ -202,6 +203,7 @@ func TestAuditOfGoldenLogs(t *testing.T) {
 // TestSweep loses every tenth delivery and finds it again.
 func TestSweep(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	s := newStory(t, map[string]string{"a.txt": "a\n"}, "- say: never asked\n  optional: true\n")
 	s.stop()
 	s.cfg.Quotas.Sender, s.cfg.Quotas.Thread = -1, -1

@@ -25,6 +25,7 @@ import (
 	"github.com/handrail-bot/handrail/cmd/simulate"
 	"github.com/handrail-bot/handrail/cmd/watchers"
 	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/longtest"
 	"github.com/handrail-bot/handrail/policy/secret"
 )
 
@@ -126,6 +127,7 @@ func (s *server) play(t *testing.T, event string) (out []string) {
 // TestAsTheServer: what simulate says of a payload is what a server does with it.
 func TestAsTheServer(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	on := true
 	all := policy.Config{Watch: policy.Watch{
 		Triggers:  policy.Triggers{Labels: map[string]string{"agent": "code", "look": "ask"}, Assignee: "Codertocat", Review: []string{"opened", "synchronize", "ready_for_review"}, Dispatch: &on, Checks: &on},

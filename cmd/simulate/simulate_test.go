@@ -13,6 +13,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/render"
 	"github.com/handrail-bot/handrail/cmd/simulate"
 	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -87,6 +88,7 @@ func TestOfficialExamples(t *testing.T) {
 
 func TestWould(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	comment := func(body string) []byte {
 		return with(t, "issue_comment/00-created.json", map[string]any{"comment.body": body})
 	}
@@ -176,6 +178,7 @@ func TestWould(t *testing.T) {
 // directory of the trial is touched by the names in it.
 func TestOddPayloads(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	for _, data := range []string{"", "x", "[]", "null", `{"action":"started","repository":{}}`} {
 		if _, err := simulate.Run(t.Context(), simulate.Input{Payload: []byte(data), Permission: "write", Server: policy.DefaultConfig()}); err == nil {
 			t.Errorf("%q is taken for a payload", data)

@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 func files(list map[string]string) func(string) File {
@@ -47,6 +49,7 @@ func TestOf(t *testing.T) {
 
 // TestAsGit: random attributes and contents are committed byte for byte as git does it.
 func TestAsGit(t *testing.T) {
+	longtest.Leave(t)
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("NEEDS GIT")
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/handrail-bot/handrail/gitops/objects"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // repo is a clone that a test commits to.
@@ -218,6 +219,7 @@ var edits = map[string]tree{
 // What a base shows is what the commit has, whole or over another.
 func TestBase(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	r := newRepo(t)
 	first := r.commit(start)
 	for name, edit := range edits {
@@ -291,6 +293,7 @@ func TestShared(t *testing.T) {
 // What is damaged is noticed and made anew, from contents that were not.
 func TestDamaged(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	damages := map[string]func(dir string) error{
 		"overwritten": func(dir string) error {
 			return os.WriteFile(dir+"/a.txt", []byte("damaged, and of another length\n"), 0o644)

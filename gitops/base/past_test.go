@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // inside is a repository as a workspace has it.
@@ -164,6 +166,7 @@ func (in inside) only(files string, words ...string) {
 // of other commits and rules exist.
 func TestPastHides(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	for _, near := range []bool{false, true} {
 		r := newRepo(t)
 		s := openStore(t, t.TempDir())
@@ -219,6 +222,7 @@ func TestPastOutside(t *testing.T) {
 // branch in any case.
 func TestLongPast(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	r := newRepo(t)
 	s := openStore(t, t.TempDir())
 	many := make([]tree, pastDepth+20)
@@ -244,6 +248,7 @@ func TestLongPast(t *testing.T) {
 // no more than its own.
 func TestPastsShare(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	r := newRepo(t)
 	dir := t.TempDir()
 	s := openStore(t, dir)
@@ -328,6 +333,7 @@ func TestPastIsNotShared(t *testing.T) {
 // would convert.
 func TestPastOfAnyTree(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	r := newRepo(t)
 	for name, files := range map[string]tree{
 		"nothing": {},

@@ -11,6 +11,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // childVar holds, in a process of a test, the store, the repository and the commits.
@@ -99,6 +101,7 @@ func TestProcesses(t *testing.T) {
 // what it was making goes.
 func TestKilled(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	r := newRepo(t)
 	commits, files := r.history(3)
 	seed := uint64(time.Now().UnixNano())

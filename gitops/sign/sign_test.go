@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // repository is a git repository with one commit without a signature, and what
@@ -148,6 +150,7 @@ func TestGPGSignature(t *testing.T) {
 
 // TestUnusableKeys: a key that cannot sign is named, and nothing of it is shown.
 func TestUnusableKeys(t *testing.T) {
+	longtest.Leave(t)
 	need(t, "ssh-keygen", "gpg")
 	r := newRepository(t)
 	r.must(nil, "ssh-keygen", "-q", "-N", "a secret", "-f", "locked", "-t", "ed25519")

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // TestJoinedLists: a quoted list is one word, as bash has it.
@@ -73,6 +75,7 @@ func TestEvaluatedVariables(t *testing.T) {
 // makes of it. A word that is not known may be anything; one that is known
 // must be the same.
 func TestExpansionsAsBash(t *testing.T) {
+	longtest.Leave(t)
 	bash, err := exec.LookPath("bash")
 	if err != nil {
 		t.Skip("SKIPPED, expansions were not compared: there is no bash on this machine")

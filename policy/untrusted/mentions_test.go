@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/handrail-bot/handrail/policy/longtest"
 	"github.com/handrail-bot/handrail/policy/untrusted"
 	"github.com/handrail-bot/handrail/policy/untrusted/githubcheck"
 )
@@ -15,6 +16,7 @@ import (
 // and the text is shown as it is without them.
 func TestPostMentions(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	j := githubcheck.Start(t, os.Getenv("HANDRAIL_REQUIRE_ENGINES"))
 	r := rand.New(rand.NewPCG(githubcheck.Seed(), 11))
 	texts := slices.Concat(payloads, []string{"", "    code", "# A\n- b", "| a |\n|---|", "> q", "</details>", "```\n@victim"})

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/handrail-bot/handrail/policy/longtest"
 	"github.com/handrail-bot/handrail/policy/untrusted"
 	"github.com/handrail-bot/handrail/policy/untrusted/githubcheck"
 )
@@ -50,6 +51,7 @@ func TestPostedKinds(t *testing.T) {
 // with what the bot adds behind it.
 func TestPostedDoesNothingOnGitHub(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	j := githubcheck.Start(t, os.Getenv("HANDRAIL_REQUIRE_ENGINES"))
 	r := rand.New(rand.NewPCG(githubcheck.Seed(), 1))
 	var texts []string
@@ -86,6 +88,7 @@ func TestPostedDoesNothingOnGitHub(t *testing.T) {
 // Code in lists does nothing either, however it is indented.
 func TestPostedLists(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	r := rand.New(rand.NewPCG(githubcheck.Seed(), 4))
 	texts := []string{"- [ ]   \n\n  ~~~\n    <b>\n    ~~~\nx @victim",
 		"- [ ]    Run it:\n\n        code\n\t1. \t  123456789.    Run it:\n        ~~~\n        @victim\n\n        ~~~"}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/handrail-bot/handrail/policy/longtest"
 	"github.com/handrail-bot/handrail/policy/untrusted"
 	"github.com/handrail-bot/handrail/policy/untrusted/githubcheck"
 )
@@ -86,6 +87,7 @@ var word = regexp.MustCompile(`wq\d+z`)
 // for corners in which parsers keep to no rule.
 func TestWordsAsOnGitHub(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	j := githubcheck.Start(t, os.Getenv("HANDRAIL_REQUIRE_ENGINES"))
 	n := githubcheck.Texts(os.Getenv("HANDRAIL_LONG"), 3000, 25_000)
 	words, all := 0, 0

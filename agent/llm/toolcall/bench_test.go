@@ -6,6 +6,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // hostile are texts made to be slow; each is grown to any size.
@@ -149,6 +151,7 @@ func growing(s string) func(int) string {
 // fast at both sizes is not compared, and what seems slow is measured again, so
 // a busy machine does not matter.
 func TestHostileIsLinear(t *testing.T) {
+	longtest.Leave(t)
 	p := newForms(t)
 	for name, f := range hostile {
 		t.Run(name, func(t *testing.T) {

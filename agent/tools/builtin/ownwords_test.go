@@ -9,6 +9,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/handrail-bot/handrail/agent/tools/toolstest"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // free lists tools whose results are only words of a model or a requester, or paths: no
@@ -89,6 +90,7 @@ func neverWritten(t *testing.T, tree map[string]string, said string) {
 
 // TestErrorsAreNoFiles: nor does the answer to a wrong call.
 func TestErrorsAreNoFiles(t *testing.T) {
+	longtest.Leave(t)
 	const text = "package a\n\nfunc f() int {\n\treturn 1\n}\n\nfunc g() int {\n\treturn 1\n}\n"
 	tree := map[string]string{"a.go": text}
 	b := toolstest.Open(t, tree)

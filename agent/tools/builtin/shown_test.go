@@ -14,6 +14,7 @@ import (
 
 	"github.com/handrail-bot/handrail/agent/tools/toolstest"
 	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 var update = flag.Bool("update", false, "write what the tools do into testdata; read the difference before you keep it")
@@ -24,6 +25,7 @@ var took = regexp.MustCompile(`\d+(\.\d+)? ?(ms|s)\b`)
 // TestEveryToolIsShown: for each tool there is a call, on files, with what it says that it
 // will do and what the model is told. Files of a call are those that are named after it.
 func TestEveryToolIsShown(t *testing.T) {
+	longtest.Leave(t)
 	for _, spec := range toolstest.Open(t, nil).Tools.Specs() {
 		files, err := filepath.Glob(filepath.Join("testdata", spec.Name+".txtar"))
 		more, err2 := filepath.Glob(filepath.Join("testdata", spec.Name+"-*.txtar"))

@@ -5,11 +5,13 @@ import (
 	"testing"
 
 	"github.com/handrail-bot/handrail/agent/tools/toolstest"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // An edit of one line with a wrong character is answered with the line that is meant,
 // and with what differs.
 func TestOneWrongCharacter(t *testing.T) {
+	longtest.Leave(t)
 	b := toolstest.Open(t, map[string]string{"a.go": "package a\n\nfunc f(a, b int) int {\n\treturn a - b // größer\n}\n\nfunc g() {}\n", "long.txt": strings.Repeat("some line of text that is like many\n", 30000)})
 	for _, tt := range [][3]string{
 		{"\treturn a + b", "Line 4", `the file has "-" where you have "+"`},

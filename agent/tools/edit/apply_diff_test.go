@@ -7,11 +7,13 @@ import (
 
 	"github.com/handrail-bot/handrail/agent/tools/toolstest"
 	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 const block = "<<<<<<< SEARCH\ntwo\n=======\n2\n>>>>>>> REPLACE"
 
 func TestApplyDiffShapes(t *testing.T) {
+	longtest.Leave(t)
 	for name, args := range map[string]string{
 		"blocks":            toolstest.Arguments("path", "a.txt", "diff", block),
 		"patch argument":    toolstest.Arguments("file", "a.txt", "patch", block),

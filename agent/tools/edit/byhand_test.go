@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/handrail-bot/handrail/agent/tools/toolstest"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // texts that edits written by hand change.
@@ -126,6 +127,7 @@ var byHand = []struct {
 
 // TestEditsByHand: each becomes what a person would make of it, or is refused.
 func TestEditsByHand(t *testing.T) {
+	longtest.Leave(t)
 	right, refused := 0, 0
 	for _, tt := range byHand {
 		t.Run(tt.name, func(t *testing.T) {

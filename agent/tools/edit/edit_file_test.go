@@ -4,9 +4,11 @@ import (
 	"testing"
 
 	"github.com/handrail-bot/handrail/agent/tools/toolstest"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 func TestEditFile(t *testing.T) {
+	longtest.Leave(t)
 	const before = "func a() {\n\tone()\n}\n\nfunc b() {\n\ttwo()\n\ttwo()\n}\n"
 	tests := []struct{ name, args, want string }{
 		{"strings", toolstest.Arguments("path", "a.go", "old_string", "one()", "new_string", "1()"), "func a() {\n\t1()\n}\n\nfunc b() {\n\ttwo()\n\ttwo()\n}\n"},
@@ -58,6 +60,7 @@ func TestInsertContent(t *testing.T) {
 }
 
 func TestSearchAndReplace(t *testing.T) {
+	longtest.Leave(t)
 	tests := []struct{ name, before, args, want string }{
 		{"literal", "a.b a.b\naxb\n", toolstest.Arguments("path", "f", "search", "a.b", "replace", "$1"), "$1 $1\naxb\n"},
 		{"regex", "a1 b2\n", toolstest.Arguments("path", "f", "search", `([a-z])(\d)`, "replace", "$2$1x", "use_regex", true), "1ax 2bx\n"},

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/handrail-bot/handrail/agent/tools/toolstest"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // longFile returns a file of 140 lines in which nothing stands for text.
@@ -20,6 +21,7 @@ func longFile() string {
 // TestOmissionsAreRefused: a line in the place of text that the file would lose, in
 // the words and comments of many languages.
 func TestOmissionsAreRefused(t *testing.T) {
+	longtest.Leave(t)
 	old := longFile()
 	marks := [][2]string{
 		{"a.go", "// (unchanged)"}, {"a.go", "// unchanged"}, {"a.go", "\t// [unchanged]"}, {"a.go", "// -- unchanged --"},
@@ -64,6 +66,7 @@ func TestOmissionsAreRefused(t *testing.T) {
 // TestOmissionsByForm: dots, and few words alone in the place of lines, in languages that
 // no list knows.
 func TestOmissionsByForm(t *testing.T) {
+	longtest.Leave(t)
 	old := strings.SplitAfter(longFile(), "\n")[:40]
 	b := toolstest.Open(t, map[string]string{"keep.txt": "x\n"})
 	for _, m := range [][2]string{
@@ -85,6 +88,7 @@ func TestOmissionsByForm(t *testing.T) {
 
 // TestHonestFilesAreWritten: words of that kind in files that leave nothing out.
 func TestHonestFilesAreWritten(t *testing.T) {
+	longtest.Leave(t)
 	old := longFile()
 	b := toolstest.Open(t, map[string]string{"keep.txt": "x\n"})
 	refused, all := 0, 0

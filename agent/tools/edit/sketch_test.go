@@ -9,6 +9,7 @@ import (
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/agent/tools/toolstest"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // functions returns where functions of at least eight lines begin and end.
@@ -39,6 +40,7 @@ func functions(name string, file []string) (out [][2]int) {
 // TestSketchesOfFunctions: a function between two markers replaces itself, and no more,
 // whatever in it has changed.
 func TestSketchesOfFunctions(t *testing.T) {
+	longtest.Leave(t)
 	b := toolstest.Open(t, map[string]string{"x": "x\n"})
 	right, all := 0, 0
 	for name, file := range realText(t) {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/handrail-bot/handrail/agent/tools"
 	"github.com/handrail-bot/handrail/agent/tools/toolstest"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 const (
@@ -17,6 +18,7 @@ const (
 // TestRepliesAreNoFiles: a reply to a person with a file in it becomes the file, or is
 // refused; whatever tool makes it.
 func TestRepliesAreNoFiles(t *testing.T) {
+	longtest.Leave(t)
 	for _, tt := range []struct{ name, path, content, want, words string }{
 		{"a reply with one fence", "a.go", "Here is the file:\n\n" + fence + "go\n" + goFile + fence + "\n\nThis does what you asked for.\n", goFile, "code fence"},
 		{"the same for Python", "a.py", "Sure! I've updated the function as you asked:\n" + fence + "python\n" + pyFile + fence + "\n### Changes\n- Uses `replace`\n1. Lower case\n", pyFile, "code fence"},
@@ -58,6 +60,7 @@ func TestRepliesAreNoFiles(t *testing.T) {
 
 // TestOrdinaryFilesAreWritten: what only looks like a reply or a rendering.
 func TestOrdinaryFilesAreWritten(t *testing.T) {
+	longtest.Leave(t)
 	for path, text := range map[string]string{
 		"a.md":        "Here is the file:\n\n" + fence + "go\n" + goFile + fence + "\n\nThis does it.\n",
 		"notes.txt":   "Here is the plan:\n1. one\n2. two\n",
@@ -156,6 +159,7 @@ func TestMostLinesStay(t *testing.T) {
 
 // TestBrokenIsTakenBack: a parser of the workspace judges the edits of a small model in other languages.
 func TestBrokenIsTakenBack(t *testing.T) {
+	longtest.Leave(t)
 	b := toolstest.Open(t, map[string]string{"a.py": pyFile})
 	for name, arguments := range map[string]string{
 		"write_file": toolstest.Arguments("path", "a.py", "content", "def def f():\n    return 1\n"),

@@ -12,6 +12,7 @@ import (
 
 	"github.com/handrail-bot/handrail/agent/workspace/bwrap"
 	"github.com/handrail-bot/handrail/agent/workspace/workspacetest"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 func TestMain(m *testing.M) {
@@ -24,6 +25,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv("HANDRAIL_TEST_CHECK") != "" {
 		checkOnly()
 	}
+	longtest.Wide(8)
 	goleak.VerifyTestMain(m)
 }
 
@@ -61,7 +63,7 @@ func TestConformance(t *testing.T) {
 	}{{"overlay", false}, {"copy", true}} {
 		t.Run(tt.name, func(t *testing.T) {
 			if tt.copy {
-				workspacetest.LeaveToCI(t, os.Getenv)
+				longtest.Leave(t)
 			}
 			workspacetest.Run(t, workspacetest.Subject{Engine: engine(t, bwrap.Config{Copy: tt.copy}), Wall: true, Copied: tt.copy})
 		})
@@ -70,6 +72,7 @@ func TestConformance(t *testing.T) {
 
 // A server that was started with nice opens workspaces, too.
 func TestNice(t *testing.T) {
+	longtest.Leave(t)
 	engine(t, bwrap.Config{})
 	self, err := os.Executable()
 	if err != nil {

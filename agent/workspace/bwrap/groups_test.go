@@ -13,6 +13,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/workspace/bwrap"
 	"github.com/handrail-bot/handrail/agent/workspace/cgroup"
 	"github.com/handrail-bot/handrail/agent/workspace/workspacetest"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // groups makes a stand-in for control groups of version 2.
@@ -35,6 +36,7 @@ func groups(t *testing.T, files map[string]string) cgroup.System {
 
 // The sandbox enters its group before anything runs in it.
 func TestDelegatedGroup(t *testing.T) {
+	longtest.Leave(t)
 	s := groups(t, map[string]string{"service/cgroup.controllers": "cpu memory pids\n", "service/cgroup.procs": ""})
 	e := engine(t, bwrap.Config{Groups: s})
 	if b := e.Bounds(t.Context()); !strings.HasPrefix(b.How, "control groups") || len(b.Missing) > 0 {
@@ -71,6 +73,7 @@ func TestDelegatedGroup(t *testing.T) {
 
 // A sandbox that cannot enter its group does not start.
 func TestGroupIsEntered(t *testing.T) {
+	longtest.Leave(t)
 	s := groups(t, map[string]string{"service/cgroup.controllers": "cpu memory pids\n", "service/cgroup.procs": ""})
 	e := engine(t, bwrap.Config{Groups: s, Copy: true})
 	spec := workspace.Spec{Session: "a", State: filepath.Join(t.TempDir(), "state")}

@@ -7,10 +7,12 @@ import (
 	"github.com/handrail-bot/handrail/agent/workspace"
 	"github.com/handrail-bot/handrail/agent/workspace/bwrap"
 	"github.com/handrail-bot/handrail/agent/workspace/workspacetest"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // A fallback to copies must not hide that overlays have stopped working.
 func TestLayers(t *testing.T) {
+	longtest.Leave(t)
 	for name, copied := range map[string]bool{"overlay": false, "copy": true} {
 		t.Run(name, func(t *testing.T) {
 			s := workspacetest.Subject{Engine: engine(t, bwrap.Config{Copy: copied}), Wall: true}

@@ -17,6 +17,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/workspace"
 	"github.com/handrail-bot/handrail/agent/workspace/bwrap"
 	"github.com/handrail-bot/handrail/agent/workspace/workspacetest"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // serve serves the working directory in a workspace, as an application under test does.
@@ -86,6 +87,7 @@ const counter = `<!doctype html><title>Counter</title><h1>Count <b>well</b></h1>
 
 // TestPage: a page is seen, used and left.
 func TestPage(t *testing.T) {
+	longtest.Leave(t)
 	ws := opened(t, workspacetest.Tree{"index.html": counter, "second.html": "<title>Second</title><p>There."})
 	v := step(t, ws, workspace.PageStep{Action: workspace.PageLaunch, URL: "http://localhost:3000/", Picture: true})
 	t.Logf("%+q", v.Outline)
@@ -126,7 +128,7 @@ func has(list []string, text string) bool {
 
 // TestPageForms: fields, selects, keys, the wheel and the size of the window.
 func TestPageForms(t *testing.T) {
-	workspacetest.LeaveToCI(t, os.Getenv)
+	longtest.Leave(t)
 	ws := opened(t, workspacetest.Tree{"index.html": `<!doctype html><title>Form</title><form onsubmit="event.preventDefault(); out.textContent = n.value + ' in ' + c.value">
 <label>Name <input id=n value=old></label><select id=c aria-label=Colour><option>red<option value=b>blue</select><input type=password aria-label=Word>
 <input type=file aria-label=Picture><label><input type=checkbox> Agreed</label><button>Send</button><button disabled>Never</button><a href="#x" title="a menu"></a></form>
@@ -189,7 +191,7 @@ func TestPageForms(t *testing.T) {
 
 // TestPageAttacks: a page cannot leave the workspace, ask, save, open windows, or flood.
 func TestPageAttacks(t *testing.T) {
-	workspacetest.LeaveToCI(t, os.Getenv)
+	longtest.Leave(t)
 	outside, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -263,7 +265,7 @@ func TestPageAttacks(t *testing.T) {
 
 // TestPageWaits: a launch waits for the server, and says so if none comes.
 func TestPageWaits(t *testing.T) {
-	workspacetest.LeaveToCI(t, os.Getenv)
+	longtest.Leave(t)
 	ws := opened(t, workspacetest.Tree{"index.html": "<title>Late</title>"})
 	p, err := ws.Start(t.Context(), workspace.Program{Argv: []string{"sh", "-c", "sleep 1; HANDRAIL_TEST_SERVE=3001 exec /handrail/handrail"}})
 	if err != nil {
@@ -281,7 +283,7 @@ func TestPageWaits(t *testing.T) {
 
 // TestPageMemory: a page that takes too much memory loses its browser, and the workspace goes on.
 func TestPageMemory(t *testing.T) {
-	workspacetest.LeaveToCI(t, os.Getenv)
+	longtest.Leave(t)
 	files := t.TempDir()
 	const hungry = `<title>Hungry</title><button onclick="window.a = []; setInterval(() => { const b = new Uint8Array(64 << 20); b.fill(1); a.push(b) }, 50)">Eat</button>`
 	if err := os.WriteFile(filepath.Join(files, "index.html"), []byte(hungry), 0o644); err != nil {

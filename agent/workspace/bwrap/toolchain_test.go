@@ -10,6 +10,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/workspace"
 	"github.com/handrail-bot/handrail/agent/workspace/bwrap"
 	"github.com/handrail-bot/handrail/agent/workspace/workspacetest"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // says returns what a command says in a workspace on an engine with this PATH and these
@@ -27,6 +28,7 @@ func says(t *testing.T, path, line string, toolchains ...string) string {
 // The machine's Go is on the PATH of a workspace where it is on the server's. What
 // users other than root may write is not.
 func TestToolchainOnThePath(t *testing.T) {
+	longtest.Leave(t)
 	goProgram, err := exec.LookPath("go")
 	if err != nil || !strings.HasPrefix(goProgram, "/usr/") {
 		t.Skip("the machine's Go is not in /usr")
@@ -73,6 +75,7 @@ exec "$0" -test.run '^Test(NamedT|T)oolchainsInside$' -test.v
 // What is outside of /usr is shown where everybody may read all of it and only root
 // write it, and nothing else of the machine comes with it.
 func TestToolchains(t *testing.T) {
+	longtest.Leave(t)
 	engine(t, bwrap.Config{})
 	if os.Geteuid() != 0 {
 		t.Skip("only root can make directories of root")

@@ -11,6 +11,7 @@ import (
 
 	"github.com/handrail-bot/handrail/agent/workspace"
 	"github.com/handrail-bot/handrail/agent/workspace/bwrap"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // ordinary is a user that this machine does not have, so that nothing else of
@@ -20,6 +21,7 @@ const ordinary = 54321
 // As an ordinary user, who may make no control groups, a session is held to the
 // same limits.
 func TestOrdinaryUser(t *testing.T) {
+	longtest.Leave(t)
 	if os.Geteuid() != 0 {
 		t.Skip("NEEDS ROOT, to become another user: TestConformance tests this one")
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/handrail-bot/handrail/agent/workspace/docker"
 	"github.com/handrail-bot/handrail/agent/workspace/workspacetest"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // image is what .ci/workspace-image makes.
@@ -17,6 +18,7 @@ func TestMain(m *testing.M) {
 	if workspacetest.Toolhost(os.Environ()) {
 		return
 	}
+	longtest.Wide(8)
 	goleak.VerifyTestMain(m)
 }
 
@@ -41,7 +43,7 @@ func engine(t testing.TB, cfg docker.Config) *docker.Engine {
 }
 
 func TestConformance(t *testing.T) {
-	workspacetest.LeaveToCI(t, os.Getenv)
+	longtest.Leave(t)
 	for _, tt := range []struct {
 		name string
 		copy bool

@@ -13,11 +13,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/handrail-bot/handrail/agent/workspace"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // TestStrays: work that a command committed elsewhere is found, and work that came back is
 // not named.
 func TestStrays(t *testing.T) {
+	longtest.Leave(t)
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("NEEDS GIT")
 	}
@@ -124,6 +126,7 @@ func TestStrays(t *testing.T) {
 
 // TestDamagedPacks: whatever is in a pack, a search comes to an end.
 func TestDamagedPacks(t *testing.T) {
+	longtest.Leave(t)
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("NEEDS GIT")
 	}

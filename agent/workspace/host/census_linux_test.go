@@ -17,6 +17,7 @@ import (
 // A process that left its family is counted by a census, and later without one; it is
 // killed with the family.
 func TestStrays(t *testing.T) {
+	t.Parallel()
 	ps, mark := &processes{}, rand.Text()
 	cmd := exec.Command("sh", "-c", "sleep 1000 & near=$!; stray=$(setsid sleep 1000 >/dev/null & echo $!); echo $near $stray; read end")
 	cmd.Env = append(cmd.Environ(), markEnv+"="+mark)

@@ -37,6 +37,7 @@ var examAt = flag.String("lsp.exam", "", "directory with the projects of the exa
 // without being marked. The right answers are known from the type checkers of Go and tsc; for Python, C and
 // Rust, from a second server that was given all files.
 func TestExam(t *testing.T) {
+	t.Parallel()
 	rows := []string{
 		"| project | server | lines | definitions | right | marked, right | marked, not right | wrong | of lines with the word | per answer | memory |",
 		"|---|---|---|---|---|---|---|---|---|---|---|",

@@ -14,6 +14,7 @@ import (
 
 // A write that finds a disk full says which one, and stays what it is.
 func TestFullDiskIsNamed(t *testing.T) {
+	t.Parallel()
 	h := &host{cfg: Config{Root: t.TempDir()}}
 	for _, no := range []error{unix.ENOSPC, unix.EDQUOT} {
 		err := h.explainFull(fmt.Errorf("write a: %w", no), "not/there/yet")
@@ -31,6 +32,7 @@ func TestFullDiskIsNamed(t *testing.T) {
 
 // A place without names for files is full as well.
 func TestFullPlace(t *testing.T) {
+	t.Parallel()
 	for p, want := range map[place]string{
 		{at: "/a", size: 1 << 30, free: 1 << 20}:                                       "",
 		{at: "/a", size: 1 << 30, free: 1000}:                                          "/a is full: it holds 1.0 GiB. Delete",

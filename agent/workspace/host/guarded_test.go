@@ -27,6 +27,7 @@ func (b brittleHandler) Handle(ctx context.Context, r slog.Record) error {
 // A panic inside the tool host ends the request that it came from, and the
 // workspace serves the next one.
 func TestHostThatPanics(t *testing.T) {
+	t.Parallel()
 	dir, half := t.TempDir(), t.TempDir()
 	for path, text := range map[string]string{filepath.Join(dir, "a.txt"): "a\n", filepath.Join(half, workspace.GitReady): ""} {
 		if err := os.WriteFile(path, []byte(text), 0o755); err != nil {

@@ -10,6 +10,7 @@ import (
 
 // TestIgnoreLikeGit holds the matcher against git itself.
 func TestIgnoreLikeGit(t *testing.T) {
+	t.Parallel()
 	git, err := exec.LookPath("git")
 	if err != nil {
 		t.Skip("NEEDS GIT: it is not installed")

@@ -11,6 +11,7 @@ import (
 )
 
 func TestPlain(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct{ name, in, want string }{
 		{"text", "a\tb\nc", "a\tb\nc"},
 		{"colors", "\x1b[1;31mred\x1b[0m", "red"},
@@ -30,6 +31,7 @@ func TestPlain(t *testing.T) {
 }
 
 func TestSinkKeepsBothEnds(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		var all bytes.Buffer
 		s := &sink{}

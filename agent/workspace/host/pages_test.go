@@ -140,6 +140,7 @@ func TestBrowserEnds(t *testing.T) {
 
 // TestNoBrowserStarts: a workspace without a browser says so, and one that lacks a library says which.
 func TestNoBrowserStarts(t *testing.T) {
+	t.Parallel()
 	ws := withBrowser(t, "", workspace.Limits{})
 	if name, err := ws.Chromium(t.Context()); err != nil || name != "" {
 		t.Errorf("the browser is %q, %v", name, err)

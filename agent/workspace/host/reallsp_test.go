@@ -75,6 +75,7 @@ func linesOf(a workspace.CodeAnswer) (out []string) {
 // TestColdServers: the first question after the start of each server, which opens one file only. What
 // it does not know is at least told.
 func TestColdServers(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		program, ext string
 		files        map[string]string
@@ -126,6 +127,7 @@ func TestColdServers(t *testing.T) {
 // TestMergedDeclarations: the uses of an interface and of the constant that TypeScript merges with it are one
 // answer, at both.
 func TestMergedDeclarations(t *testing.T) {
+	t.Parallel()
 	needServer(t, "typescript-language-server")
 	dir := t.TempDir()
 	for name, text := range map[string]string{
@@ -170,6 +172,7 @@ var scriptSteps = []step{
 // TestRealFreshness: a file is fine until another one changes, by an edit and by a command, and a file that
 // it needs is made and removed. An answer is about the files as they are, or says that it is not.
 func TestRealFreshness(t *testing.T) {
+	t.Parallel()
 	const broken, fine = true, false
 	for _, test := range []struct {
 		program, user string

@@ -18,6 +18,7 @@ import (
 
 	"github.com/handrail-bot/handrail/agent/lsp/lsptest"
 	"github.com/handrail-bot/handrail/agent/workspace"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // fakeServer makes this program a language server, for files with the extension in fakeFiles.
@@ -44,6 +45,7 @@ func TestMain(m *testing.M) {
 		}{os.Stdin, os.Stdout})
 		os.Exit(0)
 	}
+	longtest.Wide(8)
 	os.Exit(m.Run())
 }
 
@@ -134,6 +136,7 @@ var threeFiles = map[string]string{
 }
 
 func TestCodeAnswers(t *testing.T) {
+	t.Parallel()
 	s := serve(t, lsptest.Busy, threeFiles, workspace.Limits{})
 	a := s.ask(workspace.CodeQuery{Ask: workspace.AskDefinition, Path: "b.x", Name: "Hub"})
 	if got := placesOf(a.Items); got != "a.x:1" {
@@ -172,6 +175,7 @@ func TestCodeAnswers(t *testing.T) {
 // TestIncompleteAnswers: a server that knows only open documents is asked again with those that have
 // the word. What is missing then is told.
 func TestIncompleteAnswers(t *testing.T) {
+	t.Parallel()
 	s := serve(t, lsptest.Partial, threeFiles, workspace.Limits{})
 	a := s.ask(workspace.CodeQuery{Ask: workspace.AskReferences, Path: "a.x", Name: "Hub", Line: 1})
 	if got := placesOf(a.Items); got != "a.x:1 a.x:2 b.x:1 c.x:2" || len(a.Also) > 0 {
@@ -187,6 +191,7 @@ func TestIncompleteAnswers(t *testing.T) {
 
 // TestLyingServers: places that are not there are not shown, and the answer says that it may be wrong.
 func TestLyingServers(t *testing.T) {
+	t.Parallel()
 	all := "a.x:1 b.x:1 c.x:2"
 	for lies, want := range map[string][2]string{ // files that are not named, and a part of the notes
 		lsptest.Null:     {all, ""},
@@ -225,6 +230,7 @@ func TestLyingServers(t *testing.T) {
 // TestBehind: places that do not have the name, or are in files that do not exist, are told, whatever the question;
 // and symbols in other lines lead to no other name.
 func TestBehind(t *testing.T) {
+	t.Parallel()
 	files := map[string]string{"a.x": "func Hub\n\nHub\n", "b.x": "use Hub()\n\nx\n", "c.x": "\nHub\n"}
 	without := " in lines without Hub: under another name, or the language server is behind"
 	const behind = "names lines that are not there"
@@ -254,6 +260,7 @@ func TestBehind(t *testing.T) {
 // TestPositions: line and character are a position; a name is found by exact case and else by any, near the line; a
 // line alone means its first name.
 func TestPositions(t *testing.T) {
+	t.Parallel()
 	s := serve(t, "", map[string]string{"a.x": "func Hub\nfunc HUB\n\nlone word\n"}, workspace.Limits{})
 	for _, test := range []struct {
 		q    workspace.CodeQuery
@@ -275,6 +282,7 @@ func TestPositions(t *testing.T) {
 
 // TestOneRequest: a question to a warm server is one request.
 func TestOneRequest(t *testing.T) {
+	t.Parallel()
 	s := serve(t, "", threeFiles, workspace.Limits{})
 	for _, ask := range []workspace.CodeAsk{workspace.AskDefinition, workspace.AskReferences, workspace.AskHover} {
 		q := workspace.CodeQuery{Ask: ask, Path: "a.x", Name: "Hub", Line: 1}
@@ -299,6 +307,7 @@ func (s served) questions() []string {
 
 // TestManyPlaces: of an answer with many places in a line each line is shown once, and the others are counted.
 func TestManyPlaces(t *testing.T) {
+	t.Parallel()
 	files := map[string]string{"a.x": "func Hub\n" + strings.Repeat("Hub\n", 99) + strings.Repeat("x\n", 20_000)}
 	s := serve(t, lsptest.Flood, files, workspace.Limits{})
 	a := s.ask(workspace.CodeQuery{Ask: workspace.AskReferences, Path: "a.x", Name: "Hub"})
@@ -309,6 +318,7 @@ func TestManyPlaces(t *testing.T) {
 
 // TestEndlessWork: an answer during work that does not end says so, and is waited for once.
 func TestEndlessWork(t *testing.T) {
+	t.Parallel()
 	s := serveIn(t, Config{}, lsptest.Endless+","+lsptest.Partial, threeFiles)
 	s.ask(workspace.CodeQuery{Ask: workspace.AskDefinition, Path: "a.x", Name: "Hub"})
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute) // less than a second wait
@@ -322,6 +332,7 @@ func TestEndlessWork(t *testing.T) {
 
 // TestToldWhileStarting: a file that changes while a server starts, after the server has read it, is told, too.
 func TestToldWhileStarting(t *testing.T) {
+	t.Parallel()
 	s := serve(t, lsptest.Slow, threeFiles, workspace.Limits{})
 	q := workspace.CodeQuery{Ask: workspace.AskDefinition, Path: "a.x", Name: "Hub"} // is compared with no search
 	first := make(chan workspace.CodeAnswer)
@@ -344,6 +355,7 @@ func TestToldWhileStarting(t *testing.T) {
 
 // TestServerStates: a server that is here says its version; for files without one there is a way to install it.
 func TestServerStates(t *testing.T) {
+	t.Parallel()
 	s := serve(t, "", map[string]string{"a.x": "func Hub\n", "b.x": "", "c.java": "", "d.txt": ""}, workspace.Limits{})
 	got, err := s.Servers(t.Context())
 	if err != nil || len(got) != 2 {
@@ -365,6 +377,7 @@ func TestServerStates(t *testing.T) {
 // TestNamesInComments: a file with a name in comments alone is not expected in an answer, unless its language
 // has types there.
 func TestNamesInComments(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct{ ext, text, also string }{
 		{"rs", "/* as\n * hub */\n", ""},
 		{"rs", "x // hub\n", ""},
@@ -384,6 +397,7 @@ func TestNamesInComments(t *testing.T) {
 // TestIncompleteCallersAndDefinitions: callers, implementations and symbols by name are compared as references are.
 // The outline does not know the language .x, so that Python's is taken.
 func TestIncompleteCallersAndDefinitions(t *testing.T) {
+	t.Parallel()
 	files := map[string]string{
 		"a.py": "def hub():\n    pass\n", "b.py": "def b():\n    hub()\n\n    def hub():\n        pass\n",
 		"c.py": "class C:\n    def hub():\n        pass\n    x = hub()\n",
@@ -425,6 +439,7 @@ func TestIncompleteCallersAndDefinitions(t *testing.T) {
 // TestDerivedTypes: lines that derive from a type are expected among its implementations, and in Go the types
 // with all methods of an interface.
 func TestDerivedTypes(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		ext, name string
 		files     map[string]string
@@ -452,6 +467,7 @@ func TestDerivedTypes(t *testing.T) {
 
 // TestComparedInPart: with more lines or files than are compared the answer says so.
 func TestComparedInPart(t *testing.T) {
+	t.Parallel()
 	files := map[string]string{"a.x": "func Hub\n", "b.x": strings.Repeat("Hub\n", maxMatches)}
 	s := serve(t, "", files, workspace.Limits{})
 	a := s.ask(workspace.CodeQuery{Ask: workspace.AskReferences, Path: "a.x", Name: "Hub"})
@@ -473,6 +489,7 @@ func TestComparedInPart(t *testing.T) {
 
 // TestCommandsAreTold: a command makes, changes and removes files, and moves one.
 func TestCommandsAreTold(t *testing.T) {
+	t.Parallel()
 	s := serve(t, "", threeFiles, workspace.Limits{})
 	q := workspace.CodeQuery{Ask: workspace.AskReferences, Path: "a.x", Name: "Hub", Line: 1}
 	s.ask(q)
@@ -506,6 +523,7 @@ func TestCommandsAreTold(t *testing.T) {
 
 // TestDeafServer: a server that does not hear of changes is given the files whose lines it has wrong.
 func TestDeafServer(t *testing.T) {
+	t.Parallel()
 	s := serve(t, lsptest.Deaf, threeFiles, workspace.Limits{})
 	q := workspace.CodeQuery{Ask: workspace.AskReferences, Path: "a.x", Name: "Hub", Line: 1}
 	s.ask(q)
@@ -521,6 +539,7 @@ func TestDeafServer(t *testing.T) {
 
 // TestOddLines: an answer about a file with ends of lines that servers count in other ways says so.
 func TestOddLines(t *testing.T) {
+	t.Parallel()
 	s := serve(t, lsptest.Returns, map[string]string{"a.x": "func Hub\n", "b.x": "x\ry\ruse Hub\nHub\n\n\n"}, workspace.Limits{})
 	a := s.ask(workspace.CodeQuery{Ask: workspace.AskReferences, Path: "a.x", Name: "Hub"})
 	if !strings.HasPrefix(strings.Join(a.Notes, "\n"), "Lines of b.x may be wrong") {
@@ -530,6 +549,7 @@ func TestOddLines(t *testing.T) {
 
 // TestThisIsNoName: places with "this" are no references to a class.
 func TestThisIsNoName(t *testing.T) {
+	t.Parallel()
 	s := serve(t, lsptest.TSServer+","+lsptest.This, map[string]string{"a.x": "func Hub\nthis Hub\nthis\n"}, workspace.Limits{})
 	self, err := os.Executable()
 	if err != nil {
@@ -550,6 +570,7 @@ func TestThisIsNoName(t *testing.T) {
 // TestSymbolsBeside: beside a symbol of the name only a few with longer names are shown, and none that the server
 // guesses.
 func TestSymbolsBeside(t *testing.T) {
+	t.Parallel()
 	text := "func Hub\nfunc other\n"
 	for _, more := range "ABCDEFGH" {
 		text += "func Hub" + string(more) + "\n"
@@ -563,6 +584,7 @@ func TestSymbolsBeside(t *testing.T) {
 
 // TestProgramsAreTold: so are files that a program changes, while it runs and at its end.
 func TestProgramsAreTold(t *testing.T) {
+	t.Parallel()
 	s := serve(t, "", threeFiles, workspace.Limits{})
 	q := workspace.CodeQuery{Ask: workspace.AskReferences, Path: "a.x", Name: "Hub", Line: 1}
 	s.ask(q)
@@ -610,6 +632,7 @@ func problems(s served, q workspace.ProblemsQuery) string {
 
 // TestProblems: the problems of changed files come with those before.
 func TestProblems(t *testing.T) {
+	t.Parallel()
 	s := serve(t, lsptest.Late, map[string]string{"a.x": "BROKEN\n", "b.x": "\n"}, workspace.Limits{})
 	changed := workspace.ProblemsQuery{Changed: true}
 	if got := problems(s, changed); got != "" {
@@ -635,6 +658,7 @@ func TestProblems(t *testing.T) {
 // TestProblemsInTheBase: the base of a file is seen with the base of the other changed files. An error there is
 // not of the change, and one that the change of another file brings is.
 func TestProblemsInTheBase(t *testing.T) {
+	t.Parallel()
 	s := serve(t, "", map[string]string{"a.x": "func Hub\n", "b.x": "needs Hub\n", "c.x": "BROKEN\n"}, workspace.Limits{})
 	for name, text := range map[string]string{"a.x": "func Other\n", "b.x": "needs Hub\n\n", "c.x": "BROKEN\n\n", "d.x": "BROKEN\n"} {
 		if err := s.Write(t.Context(), name, []byte(text)); err != nil {
@@ -654,6 +678,7 @@ func TestProblemsInTheBase(t *testing.T) {
 
 // TestParsers: files without a server are parsed by a program of their language.
 func TestParsers(t *testing.T) {
+	t.Parallel()
 	s := serve(t, "", map[string]string{"a.sh": "echo\n", "a.x": ""}, workspace.Limits{})
 	if err := s.Write(t.Context(), "a.sh", []byte("echo\nfi\n")); err != nil {
 		t.Fatal(err)
@@ -666,6 +691,7 @@ func TestParsers(t *testing.T) {
 // TestServerEnds: a server that crashes is started again once; one that takes too much memory is
 // not.
 func TestServerEnds(t *testing.T) {
+	t.Parallel()
 	s := serve(t, lsptest.Crash, threeFiles, workspace.Limits{})
 	q := workspace.CodeQuery{Ask: workspace.AskReferences, Path: "a.x", Name: "Hub"}
 	if a := s.ask(q); len(a.Items) > 0 || !strings.Contains(a.Why, "failed") {
@@ -689,6 +715,7 @@ func TestServerEnds(t *testing.T) {
 // TestHalfEnds: a server that closes its output and stays is ended, and so is the program that one leaves with its
 // output when it ends.
 func TestHalfEnds(t *testing.T) {
+	t.Parallel()
 	for _, lies := range []string{lsptest.HangUp, lsptest.Orphan} {
 		s := serveIn(t, Config{slower: 3}, lies, threeFiles) // answers have a minute, the end is seen after two seconds
 		q := workspace.CodeQuery{Ask: workspace.AskReferences, Path: "a.x", Name: "Hub"}
@@ -716,6 +743,7 @@ func TestHalfEnds(t *testing.T) {
 
 // TestManyProblems: a list that is cut is not compared with another one.
 func TestManyProblems(t *testing.T) {
+	t.Parallel()
 	s := serve(t, "", map[string]string{"a.x": strings.Repeat("BROKEN\n", 300)}, workspace.Limits{})
 	for n, want := range []string{"? 200 101", "? 200 100"} {
 		text := strings.Repeat("\n", n) + strings.Repeat("BROKEN\n", 301-n)
@@ -739,6 +767,7 @@ func TestManyProblems(t *testing.T) {
 
 // TestServerIdles: a server that is not asked ends, and starts again at the next question, however often.
 func TestServerIdles(t *testing.T) {
+	t.Parallel()
 	s := serveIn(t, Config{idleServer: 1500 * time.Millisecond}, "", threeFiles)
 	for n := 1; n <= maxRestarts+2; n++ {
 		a := s.ask(workspace.CodeQuery{Ask: workspace.AskReferences, Path: "a.x", Name: "Hub"})
@@ -765,6 +794,7 @@ func TestServerIdles(t *testing.T) {
 
 // TestOutsideSource: a server that names a file outside gets only source code of its language shown.
 func TestOutsideSource(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	files := map[string]string{"lib.go": "package lib\n", "secret.env": "KEY=1\n"}
 	for name, text := range files {
@@ -833,6 +863,7 @@ func TestInstalledServers(t *testing.T) {
 
 // TestWarm: a server that keeps an index gets questions about all files, and ends; others do not start.
 func TestWarm(t *testing.T) {
+	t.Parallel()
 	s := serve(t, "", map[string]string{"a.go": "func Hub\n", "b.go": "Hub\n"}, workspace.Limits{}, "go")
 	if made, err := s.Warm(t.Context()); err != nil || len(made) > 0 {
 		t.Errorf("a server without an index made %q, %v", made, err)
@@ -870,6 +901,7 @@ func TestWarm(t *testing.T) {
 
 // TestProblemsOfTheBase: problems before count as those of the base only if no other file differed from it.
 func TestProblemsOfTheBase(t *testing.T) {
+	t.Parallel()
 	files := map[string]string{"a.x": "func Hub\n", "b.x": "needs Hub\nBROKEN\n"}
 	of := func(s served, q workspace.ProblemsQuery) (text string) {
 		t.Helper()

@@ -8,9 +8,13 @@ import (
 
 	"github.com/handrail-bot/handrail/agent/workspace/local"
 	"github.com/handrail-bot/handrail/agent/workspace/workspacetest"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	longtest.Wide(8)
+	goleak.VerifyTestMain(m)
+}
 
 func TestConformance(t *testing.T) {
 	t.Setenv("CANARY_TOKEN", workspacetest.Canary)

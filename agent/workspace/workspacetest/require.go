@@ -1,7 +1,6 @@
 package workspacetest
 
 import (
-	"flag"
 	"slices"
 	"strings"
 	"testing"
@@ -22,17 +21,4 @@ func Need(t testing.TB, e workspace.Engine, required string) {
 	default:
 		t.Skipf("NEEDS %s: %v", strings.ToUpper(e.Name()), err)
 	}
-}
-
-// LeaveToCI skips a test of many seconds in a plain `go test`, for which neither -run nor a
-// variable of CI, read by getenv, asks. .ci/test fails if it meets these words.
-func LeaveToCI(t testing.TB, getenv func(string) string) {
-	t.Helper()
-	if plain(flag.Lookup("test.run").Value.String(), getenv) {
-		t.Skip("LEFT TO .ci/test, or to -run: it takes long")
-	}
-}
-
-func plain(run string, getenv func(string) string) bool {
-	return run == "" && getenv("CI") == "" && getenv("HANDRAIL_LONG") == "" && getenv("HANDRAIL_REQUIRE_ENGINES") == ""
 }

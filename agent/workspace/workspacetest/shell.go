@@ -200,49 +200,56 @@ func progress(t *testing.T, ws *workspace.Workspace) {
 
 // kill checks that commands are ended if they do not end by themselves.
 func kill(t *testing.T, s Subject) {
-	ws := Open(t, s, Tree{"a.txt": "a\n"})
-	// Other engines may be tested on this machine at the same time, and one without a wall
-	// sees their processes. So each counts naps of a length of its own.
-	nap := fmt.Sprintf("sleep %d", 90_000_000+os.Getpid())
-	alive := func() string {
-		return run(
-			t,
-			ws,
-			`n=0; for f in /proc/[0-9]*/cmdline; do case "$(tr '\0' ' ' 2>/dev/null <"$f")" in *"`+nap+`"*) n=$((n+1));; esac; done; echo $n`,
-		).Output
-	}
-	for _, tt := range []struct{ name, line string }{
-		{"child", nap + "; echo not reached"},
-		{"children in pipes", "(" + nap + " | " + nap + ") & " + nap},
+	for i, tt := range []struct{ name, line string }{
+		{"child", "NAP; echo not reached"},
+		{"children in pipes", "(NAP | NAP) & NAP"},
 		{"shell loop", "while :; do :; done"},
-		{"ignores signals", "trap '' TERM INT HUP; sh -c 'trap \"\" TERM INT HUP; " + nap + "'"},
-		{"in the shell's place", "exec " + nap},
-		{"own session", "setsid " + nap + " & setsid -f sh -c 'setsid " + nap + "' ; " + nap},
+		{"ignores signals", "trap '' TERM INT HUP; sh -c 'trap \"\" TERM INT HUP; NAP'"},
+		{"in the shell's place", "exec NAP"},
+		{"own session", "setsid NAP & setsid -f sh -c 'setsid NAP' ; NAP"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			ws, nap := Open(t, s, Tree{"a.txt": "a\n"}), napOf(i)
 			began := time.Now()
-			res, err := ws.Run(t.Context(), workspace.Command{Line: "echo begun; " + tt.line, Timeout: 3 * time.Second}, nil)
+			line := "echo begun; " + strings.ReplaceAll(tt.line, "NAP", nap)
+			res, err := ws.Run(t.Context(), workspace.Command{Line: line, Timeout: 3 * time.Second}, nil)
 			if err != nil || !res.TimedOut || res.Exit != -1 || !res.Restart || res.Output != "begun\n" {
 				t.Errorf("%+v, %v; want a timeout", res, err)
 			}
 			if d := time.Since(began); d > time.Minute {
 				t.Errorf("it took %s", d)
 			}
-			if n := alive(); n != "0\n" {
-				t.Errorf("%q processes are left", n)
-			}
+			alive(t, ws, nap)
 		})
 	}
 	t.Run("cancel", func(t *testing.T) {
+		t.Parallel()
+		ws, nap := Open(t, s, Tree{"a.txt": "a\n"}), napOf(6)
 		ctx, cancel := context.WithCancel(t.Context())
 		_, err := ws.Run(ctx, workspace.Command{Line: "echo x; " + nap}, func(string) { cancel() })
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("cancelled: %v", err)
 		}
-		if n := alive(); n != "0\n" {
-			t.Errorf("%q processes are left", n)
-		}
+		alive(t, ws, nap)
 	})
+}
+
+// napOf returns a command that sleeps for a time of its own: other engines may be tested on this machine
+// at the same time, and one without a wall sees their processes.
+func napOf(i int) string { return fmt.Sprintf("sleep %d", 90_000_000+10*os.Getpid()+i) }
+
+// alive fails the test if commands with a text are still running.
+func alive(t *testing.T, ws *workspace.Workspace, text string) {
+	t.Helper()
+	n := run(
+		t,
+		ws,
+		`n=0; for f in /proc/[0-9]*/cmdline; do case "$(tr '\0' ' ' 2>/dev/null <"$f")" in *"`+text+`"*) n=$((n+1));; esac; done; echo $n`,
+	).Output
+	if n != "0\n" {
+		t.Errorf("%q processes are left", n)
+	}
 }
 
 func programs(t *testing.T, s Subject) {

@@ -18,42 +18,35 @@ type Subject struct {
 	Copied bool   // the tree is a copy, and another subject of the same engine has an overlay
 }
 
-// Run tests an engine against all guarantees of workspaces. Those for processes are the same
-// whatever the tree is made of, and wait for half a minute: with a copied tree they are
+// guarantee is a part of the suite.
+type guarantee struct {
+	name string
+	test func(t *testing.T, s Subject)
+}
+
+// Run tests an engine against all guarantees of workspaces: those that fill the machine or set
+// its environment first, and then the others beside each other, since they mostly wait. Those for processes
+// are the same whatever the tree is made of, and wait for half a minute: with a copied tree they are
 // tested if HANDRAIL_LONG is set.
 func Run(t *testing.T, s Subject) {
 	t.Helper()
-	t.Run("files", func(t *testing.T) { files(t, s) })
-	t.Run("paths", func(t *testing.T) { paths(t, s) })
-	t.Run("ignore", func(t *testing.T) { ignore(t, s) })
-	t.Run("list", func(t *testing.T) { list(t, s) })
-	t.Run("find", func(t *testing.T) { find(t, s) })
-	t.Run("outline", func(t *testing.T) { outline(t, s) })
-	t.Run("search", func(t *testing.T) { search(t, s) })
-	t.Run("bombs", func(t *testing.T) { bombs(t, s) })
-	t.Run("shell", func(t *testing.T) { shell(t, s) })
-	processes := !s.Copied || os.Getenv("HANDRAIL_LONG") != ""
-	if processes {
-		t.Run("kill", func(t *testing.T) { kill(t, s) })
+	for _, g := range []guarantee{{"limits", limits}, {"quotas", quotas}, {"secrets", secrets}} {
+		t.Run(g.name, func(t *testing.T) { g.test(t, s) })
 	}
-	t.Run("programs", func(t *testing.T) { programs(t, s) })
-	t.Run("changes", func(t *testing.T) { changes(t, s) })
-	t.Run("written", func(t *testing.T) { written(t, s) })
-	t.Run("layers", func(t *testing.T) { layers(t, s) })
-	t.Run("set up", func(t *testing.T) { setUp(t, s) })
-	t.Run("installed", func(t *testing.T) { installed(t, s) })
-	t.Run("caches", func(t *testing.T) { caches(t, s) })
-	t.Run("git", func(t *testing.T) { git(t, s) })
-	t.Run("others", func(t *testing.T) { others(t, s) })
-	t.Run("closing", func(t *testing.T) { closing(t, s) })
-	t.Run("limits", func(t *testing.T) { limits(t, s) })
-	if processes {
-		t.Run("together", func(t *testing.T) { together(t, s) })
+	for _, g := range []guarantee{
+		{"files", files}, {"paths", paths}, {"ignore", ignore}, {"list", list}, {"find", find}, {"outline", outline},
+		{"search", search}, {"bombs", bombs}, {"shell", shell}, {"kill", kill}, {"programs", programs}, {"changes", changes},
+		{"written", written}, {"layers", layers}, {"set up", setUp}, {"installed", installed}, {"caches", caches},
+		{"git", git}, {"others", others}, {"closing", closing}, {"together", together}, {"tampering", tampering}, {"way", Egress},
+	} {
+		if (g.name == "kill" || g.name == "together") && s.Copied && os.Getenv("HANDRAIL_LONG") == "" {
+			continue
+		}
+		t.Run(g.name, func(t *testing.T) {
+			t.Parallel()
+			g.test(t, s)
+		})
 	}
-	t.Run("quotas", func(t *testing.T) { quotas(t, s) })
-	t.Run("tampering", func(t *testing.T) { tampering(t, s) })
-	t.Run("way", func(t *testing.T) { Egress(t, s) })
-	t.Run("secrets", func(t *testing.T) { secrets(t, s) })
 }
 
 // Tree is the content of a base by file name. The content "-> a" makes a symlink to a.

@@ -8,12 +8,14 @@ import (
 
 	"github.com/handrail-bot/handrail/bot/store/postgres"
 	"github.com/handrail-bot/handrail/bot/store/storetest"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // TestGolden opens a database that each version of the stored form left, and
 // goes on with it.
 func TestGolden(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	server := storetest.StartPostgres(t, false)
 	dump := func(t *testing.T, url string) []byte {
 		path := filepath.Join(t.TempDir(), "dump.sql")
@@ -43,6 +45,7 @@ func TestGolden(t *testing.T) {
 // TestNewerForm refuses a database that a newer version wrote.
 func TestNewerForm(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	server := storetest.StartPostgres(t, false)
 	dump := append(storetest.Unpack(t, "testdata/golden-1.sql.gz"), "\nINSERT INTO public.goose_db_version (version_id, is_applied) VALUES (99, true);\n"...)
 	url := server.Restore(t, dump)

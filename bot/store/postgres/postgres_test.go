@@ -16,6 +16,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/store/postgres"
 	"github.com/handrail-bot/handrail/bot/store/sqlstore"
 	"github.com/handrail-bot/handrail/bot/store/storetest"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -36,6 +37,7 @@ func open(t testing.TB, c postgres.Config) *sqlstore.Store {
 
 func TestStore(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	server := storetest.StartPostgres(t, false)
 	storetest.Run(t, func(t *testing.T, now func() time.Time) store.Store {
 		return open(t, postgres.Config{URL: server.Database(t), Now: now}).Store
@@ -43,6 +45,7 @@ func TestStore(t *testing.T) {
 }
 
 func TestCrash(t *testing.T) {
+	longtest.Leave(t)
 	url := storetest.StartPostgres(t, false).Database(t)
 	storetest.Crash(t, "TestCrashChild", url, func() store.Store { return open(t, postgres.Config{URL: url}).Store })
 }
@@ -56,6 +59,7 @@ func TestCrashChild(t *testing.T) {
 // TestFollow: a machine hears of the events that another one stores.
 func TestFollow(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	url := storetest.StartPostgres(t, false).Database(t)
 	one, other := open(t, postgres.Config{URL: url}), open(t, postgres.Config{URL: url})
 	ctx, stop := context.WithCancel(t.Context())
@@ -89,6 +93,7 @@ func TestFollow(t *testing.T) {
 // the tables are made once.
 func TestTwoMachines(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	url := storetest.StartPostgres(t, false).Database(t)
 	errs := make(chan error)
 	for range 4 {
@@ -111,6 +116,7 @@ func TestTwoMachines(t *testing.T) {
 // worked on: none with a smaller number turns up later.
 func TestOrder(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	const n = 150
 	url := storetest.StartPostgres(t, false).Database(t)
 	machines := []*sqlstore.Store{open(t, postgres.Config{URL: url}), open(t, postgres.Config{URL: url})}
@@ -172,6 +178,7 @@ func BenchmarkStore(b *testing.B) {
 // somebody uses a connection that was already given up.
 func TestCut(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	s := open(t, postgres.Config{URL: storetest.StartPostgres(t, false).Database(t), Conns: 4})
 	var all sync.WaitGroup
 	for i := range 8 {
@@ -209,6 +216,7 @@ func TestDelete(t *testing.T) {
 
 func TestVectors(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	server := storetest.StartPostgres(t, false)
 	storetest.Vectors(t, func(t *testing.T, now func() time.Time) store.Vectors {
 		return open(t, postgres.Config{URL: server.Database(t), Now: now})

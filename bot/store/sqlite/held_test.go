@@ -13,6 +13,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/fault"
 	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/bot/store/sqlite"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // lines tells the first line of a log.
@@ -31,6 +32,7 @@ func (l *lines) Write(p []byte) (int, error) {
 // and goes on, and a delivery is refused, so that it is sent again.
 func TestHeldByAnotherProcess(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	path, log := filepath.Join(t.TempDir(), "bot.db"), &lines{first: make(chan string, 1)}
 	s := open(t, sqlite.Config{Path: path, Log: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelWarn}))})
 	other, err := sql.Open("sqlite", "file:"+path+"?_txlock=immediate")

@@ -17,6 +17,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/bot/store/threadref"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // mutants is how many refs are tried that somebody changed.
@@ -158,6 +159,7 @@ func (a attacker) value(v *any) string {
 // back. Nothing of it ends the process.
 func TestMutatedRefs(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	good := filled(t)
 	refused, taken := 0, 0
 	for seed := range uint64(mutants) {

@@ -18,6 +18,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/store/gitref"
 	"github.com/handrail-bot/handrail/bot/store/storetest"
 	"github.com/handrail-bot/handrail/bot/store/threadref"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // memory is a remote with one ref.
@@ -355,6 +356,7 @@ func TestLongLog(t *testing.T) {
 // that is known of them. The newest stays, whatever its size.
 func TestOldSessions(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	ctx := t.Context()
 	text := make([]byte, 150<<10)
 	_, _ = rand.Read(text)

@@ -17,6 +17,7 @@ import (
 
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest"
 	"github.com/handrail-bot/handrail/bot/thread"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // clone is a working copy that speaks git with one token.
@@ -74,6 +75,7 @@ func checkout(t *testing.T, s *Server, opts *github.InstallationTokenOptions) cl
 
 func TestPush(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	s := start(t)
 	c := checkout(t, s, nil)
 	c.commit(t, "src/b.go", "package a\n")
@@ -111,6 +113,7 @@ func TestPush(t *testing.T) {
 // TestPushesAtOnce: every push is told once, whoever else pushes.
 func TestPushesAtOnce(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	s := start(t)
 	const n = 4
 	clones := make([]clone, n)
@@ -159,6 +162,7 @@ func TestPushesAtOnce(t *testing.T) {
 
 func TestPushRules(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	tests := []struct {
 		name  string
 		rule  map[string]Protection

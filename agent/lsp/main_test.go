@@ -1,0 +1,13 @@
+package lsp
+
+import (
+	"os"
+	"testing"
+
+	"github.com/handrail-bot/handrail/policy/longtest"
+)
+
+func TestMain(m *testing.M) {
+	longtest.Wide(8) // they wait for servers
+	os.Exit(m.Run())
+}
