@@ -207,16 +207,17 @@ open-projects:
 
 # A model of a real server (OLLAMA_HOST, or HANDRAIL_BASE_URL) mends real faults, and
 # docs/models.md gets a row. Without MODEL=… it says which models there are. With SERVERS=dir (handrail lsp install
-# --into dir) here and in ladder the model has the tools that ask language servers.
+# --into dir) here and in ladder the model has the tools that ask language servers, and with DONE=file a run that
+# was ended goes on.
 models:
-	@$(GO) test ./cmd/handrail -count=1 -run '^TestModels$$' -v -timeout 48h -args -success.real -success.model='$(MODEL)' -success.tasks=$(or $(TASKS),0) -success.only='$(ONLY)' -success.workspace=$(or $(WORKSPACE),auto) -contest.servers='$(if $(SERVERS),$(abspath $(SERVERS)))' $(QUIET)
+	@$(GO) test ./cmd/handrail -count=1 -run '^TestModels$$' -v -timeout 48h -args -success.real -success.model='$(MODEL)' -success.tasks=$(or $(TASKS),0) -success.only='$(ONLY)' -success.workspace=$(or $(WORKSPACE),auto) -contest.done='$(if $(DONE),$(abspath $(DONE)))' -contest.servers='$(if $(SERVERS),$(abspath $(SERVERS)))' $(QUIET)
 
 # A model of a real server does the 36 tasks of testdata/ladder, and programs of others (PEERS=aider,ask)
 # with it beside Handrail. SIDE=tune is the half that may be looked at, SIDE=decide the other one;
 # FORM=native, text or files; ONLY=greet,slug; KEEP=dir keeps logs; WRITE=1 puts rows into docs/models.md.
 # Without MODEL=… it says which models there are; .ci/real-models starts a server with small ones.
 ladder:
-	@$(GO) test ./cmd/handrail -count=1 -run '^TestLadderReal$$' -v -timeout 48h -args -ladder.real -ladder.model='$(MODEL)' -ladder.form='$(FORM)' -ladder.side='$(or $(SIDE),tune)' -ladder.only='$(ONLY)' -ladder.peers='$(PEERS)' -ladder.workspace='$(or $(WORKSPACE),bwrap)' -ladder.keep='$(if $(KEEP),$(abspath $(KEEP)))' -ladder.write=$(if $(WRITE),true,false) -contest.servers='$(if $(SERVERS),$(abspath $(SERVERS)))' $(QUIET)
+	@$(GO) test ./cmd/handrail -count=1 -run '^TestLadderReal$$' -v -timeout 48h -args -ladder.real -ladder.model='$(MODEL)' -ladder.form='$(FORM)' -ladder.side='$(or $(SIDE),tune)' -ladder.only='$(ONLY)' -ladder.peers='$(PEERS)' -ladder.workspace='$(or $(WORKSPACE),bwrap)' -ladder.keep='$(if $(KEEP),$(abspath $(KEEP)))' -ladder.write=$(if $(WRITE),true,false) -contest.done='$(if $(DONE),$(abspath $(DONE)))' -contest.servers='$(if $(SERVERS),$(abspath $(SERVERS)))' $(QUIET)
 
 # Scripted models that make the mistakes of small ones, on all of these faults; SEED=n makes others.
 models-bad:

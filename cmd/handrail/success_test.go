@@ -57,6 +57,8 @@ type score struct {
 
 var contestServers = flag.String("contest.servers", "", "directory of the language servers that real models have, as lsp install --into makes it")
 
+var keptAt = flag.String("contest.done", "", "file of results; a task that is in it is not done again")
+
 // contest is how a session is run.
 type contest struct {
 	program   string
