@@ -70,6 +70,7 @@ func TestDrain(t *testing.T) {
 // waited for.
 func TestDrainWaits(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	s := newStory(t, greeting, `
 - calls: [{name: edit_file, arguments: {path: greet.sh, old_string: Helo, new_string: Hello}}]
 - {say: "The greeting is right now. [TASK_COMPLETE]", misbehave: {stall: true}}

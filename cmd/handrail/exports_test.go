@@ -20,6 +20,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // typed is a package of the module with its types. Those it imports come from
@@ -386,6 +388,7 @@ func spokenOf(t types.Type, tell func(string)) {
 // who lets a tool run has looked at the verdict.
 func TestGateOnly(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	const rule, run, door = "agent.gate.rule", "agent.gate.carryOut", "cmd/door.toolsCallCmd.call"
 	ran, ruled := map[string]int{}, map[string]int{}
 	for _, p := range typedPackages(t) {

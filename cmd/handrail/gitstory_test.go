@@ -138,6 +138,7 @@ func TestConflictGoesToABranchBeside(t *testing.T) {
 // A rule of the repository is in the way: its words reach the person.
 func TestProtectedBranch(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	s := newStory(t, greeting, fixGreeting)
 	if err := s.gh.Protect(storyRepo, storyBranch, ghcheck.Protection{RequirePull: true}); err != nil {
 		t.Fatal(err)

@@ -60,6 +60,7 @@ func TestPictureInTheIssue(t *testing.T) {
 // asked for it.
 func TestPictureForABlindModel(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	s := newStory(t, greeting, `
 - when:
     images: 0
@@ -76,6 +77,7 @@ func TestPictureForABlindModel(t *testing.T) {
 // model before its first turn: it reads nothing, and changes them at once.
 func TestPermalinkIsNotReadAgain(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	s := newStory(t, map[string]string{"greet.sh": "echo one\necho Helo\necho two\n", "docs/style.txt": "Greet with Hello.\n"}, `
 - when:
     user_contains: ["selected code from greet.sh:L2 (already provided — do not re-read)", "echo Helo",

@@ -8,11 +8,14 @@ import (
 	"unicode/utf8"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // TestHelpEverywhere asks each verb for help in each form, and for the version.
 func TestHelpEverywhere(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	k, err := kong.New(&cli{}, kong.Name("handrail"))
 	must(t, err)
 	verbs := 0

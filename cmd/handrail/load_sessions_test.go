@@ -179,6 +179,7 @@ func measured(name string, figures ...any) {
 // TestManySessions: sessions that are asked for at once by two people are all
 // answered, each once, and nobody's wait for the other's to end.
 func TestManySessions(t *testing.T) {
+	longtest.Leave(t)
 	w, model := busyWorld(t, "local", oneRead)
 	idle := residentMiB(t, w.cmd.Process.Pid)
 	begin := time.Now()

@@ -25,6 +25,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/thread"
 	"github.com/handrail-bot/handrail/cmd/config"
 	"github.com/handrail-bot/handrail/cmd/records"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 var (
@@ -38,6 +39,7 @@ const loadThreads = 200
 // process, at a steady rate, and counts what it has stored. The same is sent
 // to a bare handler for comparison. The long form is `make load`.
 func TestLoad(t *testing.T) {
+	longtest.Leave(t)
 	stage := newCrashStage(t)
 	stage.dir = t.TempDir() // on the disk, as a server's is
 	w := stage.world(t, ghcheck.Faults{})

@@ -8,12 +8,14 @@ import (
 	"time"
 
 	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/longtest"
 	"github.com/handrail-bot/handrail/policy/secret"
 )
 
 // TestRetention: a server deletes the session that ended long ago when it starts, and
 // not the one that ended lately; what is left is true. With it goes the mirror.
 func TestRetention(t *testing.T) {
+	longtest.Leave(t)
 	const key = "a key that is not in the database"
 	s := newStory(t, greeting, fixGreeting)
 	s.stop()
@@ -53,6 +55,7 @@ func TestRetention(t *testing.T) {
 // TestUninstalled: when the App was taken off a repository, its session ends, and everything
 // of it goes after its time; with the App suspended nothing goes.
 func TestUninstalled(t *testing.T) {
+	longtest.Leave(t)
 	const key = "a key that is not in the database"
 	s := newStory(t, greeting, "- calls: [{name: run_terminal_command, arguments: {command: rm -rf build}}]\n")
 	s.stop()

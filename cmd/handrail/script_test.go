@@ -68,7 +68,7 @@ var stories = flag.String("stories", "../../testdata/script", "directory of the 
 
 // core are the stories that a plain `go test` tells: one of each part of the program.
 var core = []string{
-	"config_check", "door_policy", "door_text", "init_key", "policy_settings",
+	"door_policy", "door_text",
 	"run_fix", "run_approval", "run_budget", "run_chat", "run_followup", "run_killed", "run_sensitive_denied", "run_text_calls",
 	"serve_approval_restart", "serve_commits", "serve_denial", "serve_question", "serve_review", "serve_stop",
 }

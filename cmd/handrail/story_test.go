@@ -444,6 +444,7 @@ func TestLongestComment(t *testing.T) {
 
 func TestFollowUpContinues(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	s := newStory(t, greeting, fixGreeting+`
 - when: {contains: ["fix the greeting", "also add a test"]}
   calls: [{name: write_file, arguments: {path: test.sh, content: "sh greet.sh | grep Hello\n"}}]

@@ -4,12 +4,14 @@ import (
 	"testing"
 
 	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // The budget of a person's day counts all threads, the budget of a thread all
 // its sessions; reaching one parks and asks, and granting more goes on.
 func TestSharedBudgets(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	s := newStory(t, greeting, `
 - calls: [{name: edit_file, arguments: {path: greet.sh, old_string: Helo, new_string: Hello}}]
   tokens: {prompt: 100, answer: 10}
