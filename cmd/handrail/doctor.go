@@ -358,7 +358,7 @@ func (c *doctorModelCmd) tryOut(
 	})
 	if no := new(llm.Error); errors.As(err, &no) && no.Public != "" {
 		return printDiagnosis(w, doctor.Diagnosis{
-			Model: name, Findings: []doctor.Finding{{Name: "server", Detail: no.Public, Needed: true}}, Advice: []string{c.asked()},
+			Model: name, Findings: []doctor.Finding{{Name: "server", Detail: terminal.ToOperator(no.Public), Needed: true}}, Advice: []string{c.asked()},
 		}, c.JSON)
 	}
 	if err != nil {

@@ -38,6 +38,7 @@ func (t *Terminal) Live(l agent.Live) {
 	if l.Output != "" {
 		return // Printed delivers its last line
 	}
+	l.Title = ToOperator(l.Title)
 	t.goingOn.live = l
 	if l.Silent > 0 && t.screen.look.Live {
 		return // the live lines show the elapsed time
@@ -88,6 +89,9 @@ func (t *Terminal) now() (out []string) {
 		}
 	}
 	what, more := "waiting for the model", ""
+	if t.view.TakeBack != nil {
+		what = "changing the branch" // an undo asks no model
+	}
 	switch {
 	case g.tool != "":
 		what = untrusted.EscapeLine(g.tool)

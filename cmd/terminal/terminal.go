@@ -75,7 +75,7 @@ func New(c Config) *Terminal {
 		view:   session.NewState(),
 	}
 	t.screen.now = t.now
-	if c.Log != nil && c.Look.Live {
+	if c.Log != nil {
 		c.Log.screen.Store(t.screen)
 	}
 	return t
@@ -91,6 +91,14 @@ func (t *Terminal) Header(task session.Task, engine string) {
 	l := t.screen.look
 	t.Say("%s", l.in(bold, "session "+task.Session)+l.in(dim, fmt.Sprintf(" · %s mode · %s · workspace %s", task.Mode, untrusted.EscapeLine(task.Model), engine)))
 	t.Say("%s\n", l.in(dim, fmt.Sprintf("from %s to branch %s", short(task.Base), task.Branch)))
+}
+
+// ToOperator returns a text about the model's server for its operator, who sits at the terminal.
+func ToOperator(text string) string {
+	return strings.NewReplacer(
+		"the operator must check the address", "check OLLAMA_HOST or --base-url",
+		"the operator must ", "",
+	).Replace(text)
 }
 
 func short(commit string) string { return commit[:min(10, len(commit))] }

@@ -253,6 +253,14 @@ func TestLogAboveWhatGoesOn(t *testing.T) {
 	if strings.Count(text, agent.TriesAgain) != 1 {
 		t.Errorf("said twice: %q", text)
 	}
+	var pipe bytes.Buffer
+	piped := NewLog(&pipe)
+	New(Config{Out: &pipe, Log: piped})
+	logger = piped.WithoutShown(slog.New(slog.NewTextHandler(piped, nil)))
+	logger.Warn(agent.TriesAgain)
+	if pipe.Len() > 0 {
+		t.Errorf("said twice in a pipe: %q", pipe.String())
+	}
 	if !regexp.MustCompile("Ctrl-C parks the session\n\r\x1b\\[2A\x1b\\[Jtime=.* level=WARN msg=\"look out\"\n$").MatchString(text) {
 		t.Errorf("the line stands in what goes on: %q", text)
 	}
@@ -353,6 +361,39 @@ func TestSilenceAndSpeed(t *testing.T) {
 		if printed, now := show(Look{Live: true}, l); printed != "" || !strings.Contains(now, want) {
 			t.Errorf("printed %q, now\n%s\nwant\n%s", printed, now, want)
 		}
+	}
+}
+
+// TestUndoAsksNoModel: while steps are taken back, the terminal does not speak of the model.
+func TestUndoAsksNoModel(t *testing.T) {
+	asked := *session.NewEvent(session.TypeMessage, 0, session.Message{TakeBack: &session.TakeBack{Do: session.Undo, N: 1}})
+	opened := *session.NewEvent(session.TypeOpened, 0, session.Opened{Task: session.Task{Text: "x"}})
+	for want, before := range map[string][]session.Event{
+		"changing the branch":   {opened, asked},
+		"waiting for the model": {opened},
+	} {
+		term := New(Config{Out: io.Discard, Look: Look{Live: true, Width: 80}})
+		term.Begin(before)
+		term.End()
+		if now := strings.Join(term.now(), "\n"); !strings.Contains(now, want) {
+			t.Errorf("%q, want %q", now, want)
+		}
+	}
+}
+
+// TestToOperator: the user of a terminal is the operator of whom a failure speaks.
+func TestToOperator(t *testing.T) {
+	const why = "The server at the model's address is not Ollama; the operator must check the address"
+	const want = "The server at the model's address is not Ollama; check OLLAMA_HOST or --base-url"
+	var out bytes.Buffer
+	term := New(Config{Out: &out})
+	term.Live(agent.Live{Title: why})
+	term.Outcome(session.Task{}, session.Outcome{Status: session.StatusFailed, Turns: 1, Reason: why + "."})
+	if text := out.String(); strings.Count(text, want) != 2 || strings.Contains(text, "operator") {
+		t.Errorf("said: %q", text)
+	}
+	if got := ToOperator("refused access; the operator must check its key"); got != "refused access; check its key" {
+		t.Errorf("said: %q", got)
 	}
 }
 
