@@ -19,6 +19,7 @@ import (
 	"github.com/handrail-bot/handrail/cmd/config"
 	"github.com/handrail-bot/handrail/cmd/doctor"
 	"github.com/handrail-bot/handrail/cmd/door"
+	"github.com/handrail-bot/handrail/cmd/terminal"
 	"github.com/handrail-bot/handrail/gitops"
 	"github.com/handrail-bot/handrail/policy"
 	"github.com/handrail-bot/handrail/policy/strict"
