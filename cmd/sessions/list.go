@@ -146,19 +146,20 @@ func (c *listCmd) table(w *door.Console, list []row) error {
 // tasks returns the rows of a list with tasks, for one line each: show has the branches and
 // the paths of the clones, whose names are left out if there is only one.
 func tasks(list []row) [][]string {
-	one := !slices.ContainsFunc(list, func(r row) bool { return r.Where != list[0].Where })
-	rows := [][]string{{"SESSION", "STATE", "BEGAN", "WHERE", "TASK"}}
-	for _, r := range list {
-		where := r.Where
-		if filepath.IsAbs(where) {
-			where = filepath.Base(where)
-		}
-		rows = append(rows, r.cells(where, cmp.Or(local.Title(r.Task), "-")))
+	many := slices.ContainsFunc(list, func(r row) bool { return r.Where != list[0].Where })
+	rows := [][]string{{"SESSION", "STATE", "BEGAN", "TASK"}}
+	if many {
+		rows[0] = slices.Insert(rows[0], 3, "WHERE")
 	}
-	for i, cells := range rows {
-		if one && len(cells) == len(rows[0]) {
-			rows[i] = slices.Delete(cells, 3, 4)
+	for _, r := range list {
+		cells := []string{cmp.Or(local.Title(r.Task), "-")}
+		switch {
+		case many && filepath.IsAbs(r.Where):
+			cells = slices.Insert(cells, 0, filepath.Base(r.Where))
+		case many:
+			cells = slices.Insert(cells, 0, r.Where)
 		}
+		rows = append(rows, r.cells(cells...))
 	}
 	return rows
 }

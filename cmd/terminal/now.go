@@ -89,7 +89,7 @@ func (t *Terminal) now() (out []string) {
 		}
 	}
 	what, more := "waiting for the model", ""
-	if t.view.TakeBack != nil {
+	if t.view.TakeBack != nil || t.view.Rest != nil {
 		what = "changing the branch" // an undo asks no model
 	}
 	switch {

@@ -368,15 +368,22 @@ func TestSilenceAndSpeed(t *testing.T) {
 func TestUndoAsksNoModel(t *testing.T) {
 	asked := *session.NewEvent(session.TypeMessage, 0, session.Message{TakeBack: &session.TakeBack{Do: session.Undo, N: 1}})
 	opened := *session.NewEvent(session.TypeOpened, 0, session.Opened{Task: session.Task{Text: "x"}})
-	for want, before := range map[string][]session.Event{
-		"changing the branch":   {opened, asked},
-		"waiting for the model": {opened},
+	ended := *session.NewEvent(session.TypeEnded, 1, session.Ended{Outcome: session.Outcome{Status: session.StatusDone}})
+	undone := *session.NewEvent(session.TypeNote, 1, session.Note{Kind: session.NoteTookBack, Text: "Undone"})
+	for _, tt := range []struct {
+		want   string
+		before []session.Event
+	}{
+		{"changing the branch", []session.Event{opened, asked}},
+		{"changing the branch", []session.Event{opened, ended, asked, undone}},
+		{"waiting for the model", []session.Event{opened}},
+		{"waiting for the model", []session.Event{opened, asked, undone}},
 	} {
 		term := New(Config{Out: io.Discard, Look: Look{Live: true, Width: 80}})
-		term.Begin(before)
+		term.Begin(tt.before)
 		term.End()
-		if now := strings.Join(term.now(), "\n"); !strings.Contains(now, want) {
-			t.Errorf("%q, want %q", now, want)
+		if now := strings.Join(term.now(), "\n"); !strings.Contains(now, tt.want) {
+			t.Errorf("%q, want %q", now, tt.want)
 		}
 	}
 }
