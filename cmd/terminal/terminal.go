@@ -476,7 +476,7 @@ const (
 // model, of which only the missing packages are kept.
 func lastLinesOf(content string) string {
 	lines, missing := strings.Split(strings.TrimSpace(content), "\n"), ""
-	for len(lines) > 1 && strings.HasPrefix(lines[len(lines)-1], "[") {
+	for len(lines) > 1 && isNote(lines[len(lines)-1]) {
 		if words, ok := strings.CutPrefix(lines[len(lines)-1], "[Missing: "); ok {
 			words, _, _ = strings.Cut(words, ". ")
 			missing = "missing: " + words
@@ -493,6 +493,12 @@ func lastLinesOf(content string) string {
 		}
 	}
 	return strings.Join(lines, "\n")
+}
+
+// isNote reports whether a line is a note for the model, which is a sentence in brackets, and not
+// one of Maven's such as "[INFO] …".
+func isNote(line string) bool {
+	return len(line) > 3 && line[0] == '[' && line[2] >= 'a' && strings.HasSuffix(line, "]")
 }
 
 // maxFilesShown is the maximum number of files listed of a change; the branch has them

@@ -388,6 +388,20 @@ func TestUndoAsksNoModel(t *testing.T) {
 	}
 }
 
+// TestLastLines: of a failed command its last lines are shown, Maven's in brackets among them,
+// and no notes for the model.
+func TestLastLines(t *testing.T) {
+	for content, want := range map[string]string{
+		"[INFO] Scanning for projects...\n[ERROR] Tests run: 3, Failures: 1\n[ERROR] [Help 1]\n[Exit code 1, 2s]": "[INFO] Scanning for projects...\n[ERROR] Tests run: 3, Failures: 1\n[ERROR] [Help 1]",
+		"ModuleNotFoundError: six\n[Exit code 1, 2s]\n[Missing: six, a package of pip. Ask for presets: [pip]]":   "ModuleNotFoundError: six\nmissing: six, a package of pip",
+		"[Exit code 1, 2s]": "[Exit code 1, 2s]",
+	} {
+		if got := lastLinesOf(content); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
 // TestToOperator: the user of a terminal is the operator of whom a failure speaks.
 func TestToOperator(t *testing.T) {
 	const why = "The server at the model's address is not Ollama; the operator must check the address"
