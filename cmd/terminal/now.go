@@ -21,6 +21,8 @@ type activity struct {
 	line  string
 	asked time.Time
 	frame int
+	// The model says that it is done. Its end is recorded, unless that is sent back to it.
+	ending bool
 }
 
 func (g *activity) begin(title string, at time.Time) { *g = activity{tool: title, since: at} }
@@ -91,6 +93,8 @@ func (t *Terminal) now() (out []string) {
 	what, more := "waiting for the model", ""
 	if t.view.TakeBack != nil || t.view.Rest != nil {
 		what = "changing the branch" // an undo asks no model
+	} else if g.ending {
+		what = "finishing"
 	}
 	switch {
 	case g.tool != "":
@@ -124,7 +128,7 @@ func (t *Terminal) now() (out []string) {
 		out = append(out, l.line(l.in(dim, "  └ "+untrusted.EscapeLine(expandTabs(g.line)))))
 	}
 	turn := t.view.AllTurns()
-	if g.tool == "" {
+	if g.tool == "" && !g.ending {
 		turn++
 	}
 	status := fmt.Sprintf("  turn %d", max(turn, 1))

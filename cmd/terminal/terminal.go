@@ -201,7 +201,12 @@ func (t *Terminal) follow(payload any) []string {
 		if !l.Live {
 			return []string{l.line("→ " + untrusted.EscapeLine(p.Title))}
 		}
-	case *session.Answer, *session.Result, *session.Resolved:
+	case *session.Result:
+		t.goingOn.wait(t.clock())
+		t.goingOn.ending = p.Complete
+	case *session.Note:
+		t.goingOn.ending = false
+	case *session.Answer, *session.Resolved:
 		t.goingOn.wait(t.clock())
 	case *session.Checkpoint:
 		if !p.Parked {

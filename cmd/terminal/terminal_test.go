@@ -388,6 +388,31 @@ func TestUndoAsksNoModel(t *testing.T) {
 	}
 }
 
+// TestFinishing: behind the model's last word the terminal does not wait for a further turn.
+func TestFinishing(t *testing.T) {
+	term := New(Config{Out: io.Discard, Look: Look{Live: true, Width: 80}})
+	term.Begin(nil)
+	defer term.End()
+	for _, tt := range []struct {
+		want  []string
+		event *session.Event
+	}{
+		{[]string{"waiting for the model", "turn 2"}, session.NewEvent(session.TypeAnswer, 1, session.Answer{Calls: []session.Call{{ID: "c1"}}})},
+		{[]string{"finishing", "turn 1"}, session.NewEvent(session.TypeResult, 1, session.Result{Call: "c1", OK: true, Complete: true})},
+		{[]string{"waiting for the model", "turn 2"}, session.NewEvent(session.TypeNote, 1, session.Note{Kind: session.NoteTests, Text: "No."})},
+	} {
+		term.Event(*tt.event)
+		term.screen.mu.Lock()
+		now := strings.Join(term.now(), "\n")
+		term.screen.mu.Unlock()
+		for _, want := range tt.want {
+			if !strings.Contains(now, want) {
+				t.Errorf("%q, want %q", now, want)
+			}
+		}
+	}
+}
+
 // TestLastLines: of a failed command its last lines are shown, Maven's in brackets among them,
 // and no notes for the model.
 func TestLastLines(t *testing.T) {
