@@ -35,7 +35,7 @@ func (e *Engine) image(ctx context.Context, j Job, at *session.State) (session.I
 		}
 	}
 	if found.Name == "" {
-		found.Why = "nothing names another one"
+		found.Why = "the repository asks for no other image"
 	}
 	return e.atHand(ctx, found, j.OnSetup)
 }

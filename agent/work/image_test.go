@@ -47,7 +47,7 @@ func TestImage(t *testing.T) {
 		{"found", "", "golang:1", "<golang:1><>", false, "golang:1 true", "golang:1", "it fits"},
 		{"found, and away", "", "golang:1", "<>", false, "golang:1 true, false", "", "golang:1: it fits; but find image"},
 		{"found, and all away", "", "golang:1", "", false, "golang:1 true, false", "", `find image ""`},
-		{"none", "", "", "<>", false, "", "", "nothing names another one"},
+		{"none", "", "", "<>", false, "", "", "the repository asks for no other image"},
 		{"a machine's own programs", "", "golang:1", "<>", true, "", "", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -3,6 +3,7 @@ package door
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
@@ -25,6 +26,26 @@ func (w *Console) columns() int {
 // is too long goes on below itself, so that no text is lost. The last cell of a row with
 // fewer cells than others has the rest of its line.
 func (w *Console) Table(rows [][]string) error { return writeTable(w.Out, w.columns(), rows) }
+
+// Lines writes rows like [Console.Table], but cuts off the last cell of a row with all columns,
+// so that the row is one line.
+func (w *Console) Lines(rows [][]string) error {
+	last := len(rows[0]) - 1
+	cut := make([][]string, len(rows))
+	for i, row := range rows {
+		cut[i] = slices.Clone(row)
+		if len(row) > last {
+			cut[i][last] = ""
+		}
+	}
+	room := w.columns() - sum(fit(cut, w.columns())) - gap*last
+	for i, row := range rows {
+		if len(row) > last {
+			cut[i][last] = ansi.Truncate(row[last], max(room, 1), "…")
+		}
+	}
+	return w.Table(cut)
+}
 
 // Note writes a text behind a mark, at most w.Width wide. Further lines begin below
 // the text.

@@ -34,3 +34,25 @@ three   a reason that has the rest of
 		t.Errorf("got\n%s\nwant\n%s", b.String(), want)
 	}
 }
+
+func TestLines(t *testing.T) {
+	var b strings.Builder
+	w := &Console{Out: &b, Width: 40}
+	if err := w.Lines([][]string{
+		{"NAME", "STATE", "TASK"},
+		{"one", "awaiting approval", "fix the greeting of the morning"},
+		{"日本語", "done", "fix it"},
+		{"three", "a reason that has the rest of its line"},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	const want = `NAME    STATE              TASK
+one     awaiting approval  fix the gree…
+日本語  done               fix it
+three   a reason that has the rest of
+        its line
+`
+	if b.String() != want {
+		t.Errorf("got\n%s\nwant\n%s", b.String(), want)
+	}
+}

@@ -19,6 +19,7 @@ import (
 	"github.com/handrail-bot/handrail/cmd/config"
 	"github.com/handrail-bot/handrail/cmd/doctor"
 	"github.com/handrail-bot/handrail/cmd/door"
+	"github.com/handrail-bot/handrail/cmd/terminal"
 	"github.com/handrail-bot/handrail/gitops"
 	"github.com/handrail-bot/handrail/policy"
 	"github.com/handrail-bot/handrail/policy/strict"
@@ -358,7 +359,7 @@ func (c *doctorModelCmd) tryOut(
 	})
 	if no := new(llm.Error); errors.As(err, &no) && no.Public != "" {
 		return printDiagnosis(w, doctor.Diagnosis{
-			Model: name, Findings: []doctor.Finding{{Name: "server", Detail: no.Public, Needed: true}}, Advice: []string{c.asked()},
+			Model: name, Findings: []doctor.Finding{{Name: "server", Detail: terminal.ToOperator(no.Public), Needed: true}}, Advice: []string{c.asked()},
 		}, c.JSON)
 	}
 	if err != nil {

@@ -208,7 +208,7 @@ func (c *localFlags) hasModel(w *console) func(ctx context.Context, model string
 		}
 		if no := new(llm.Error); errors.As(err, &no) && (no.Kind == llm.NotFound || config.UnknownAuthority(err)) &&
 			no.Public != "" {
-			return door.Usage("%s", no.Public)
+			return door.Usage("%s", terminal.ToOperator(no.Public))
 		} else if no.Kind == llm.Unreachable {
 			fmt.Fprintf(w.err, "handrail: %s does not answer: start it, or name another address with OLLAMA_HOST or --base-url. Waiting for it; Ctrl-C ends that\n", c.server())
 		}

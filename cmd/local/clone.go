@@ -63,7 +63,7 @@ func (c Clone) Image(ctx context.Context, at live.Thread, in policy.Config) (out
 		out, err = image.Find(ctx, work.FilesAt(m, head), in.AllowsImage)
 	}
 	if err == nil && out.Name == "" {
-		out.Name, out.Why = workspace.DefaultImage, "nothing names another one"
+		out.Name, out.Why = workspace.DefaultImage, "the repository asks for no other image"
 	}
 	return out, err
 }

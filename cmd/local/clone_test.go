@@ -53,7 +53,7 @@ func TestImage(t *testing.T) {
 		"no images":   {goes, policy.Workspace{Engine: "bwrap", Image: "acme/dev:1"}, session.Image{}},
 		"configured":  {goes, policy.Workspace{Engine: "docker", Image: "acme/dev:1"}, session.Image{}},
 		"by manifest": {goes, policy.Workspace{Engine: "docker"}, session.Image{Name: "golang:1.26", Why: "go.mod says Go 1.26", Guess: true}},
-		"no manifest": {map[string]string{"a.txt": ""}, policy.Workspace{Engine: "docker"}, session.Image{Name: workspace.DefaultImage, Why: "nothing names another one"}},
+		"no manifest": {map[string]string{"a.txt": ""}, policy.Workspace{Engine: "docker"}, session.Image{Name: workspace.DefaultImage, Why: "the repository asks for no other image"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -123,7 +124,7 @@ func (c *listCmd) ofRepository(ctx context.Context, w *door.Console) (list []row
 	return list, err
 }
 
-// table prints the rows as text, without tasks if no session has one.
+// table prints the rows as text.
 func (c *listCmd) table(w *door.Console, list []row) error {
 	if len(list) == 0 {
 		_, err := fmt.Fprintln(
@@ -132,27 +133,45 @@ func (c *listCmd) table(w *door.Console, list []row) error {
 		)
 		return err
 	}
-	rows := [][]string{{"SESSION", "STATE", "BEGAN", "WHERE", "BRANCH", "TASK"}}
-	if !slices.ContainsFunc(list, func(r row) bool { return r.Task != "" }) {
-		rows[0] = rows[0][:5]
+	if slices.ContainsFunc(list, func(r row) bool { return r.Task != "" }) {
+		return w.Lines(tasks(list))
 	}
+	rows := [][]string{{"SESSION", "STATE", "BEGAN", "WHERE", "BRANCH"}}
 	for _, r := range list {
-		if r.Fault != "" {
-			rows = append(rows, []string{untrusted.EscapeLine(r.Session), "unreadable", "-", untrusted.EscapeLine(r.Fault)})
-			continue
-		}
-		cells := []string{
-			r.Session,
-			r.State,
-			r.Began.Local().Format("2006-01-02 15:04"),
-			r.Where,
-			cmp.Or(r.Branch, "-"),
-			cmp.Or(local.Title(r.Task), "-"),
-		}
-		for i, cell := range cells {
-			cells[i] = untrusted.EscapeLine(cell)
-		}
-		rows = append(rows, cells[:len(rows[0])])
+		rows = append(rows, r.cells(r.Where, cmp.Or(r.Branch, "-")))
 	}
 	return w.Table(rows)
+}
+
+// tasks returns the rows of a list with tasks, for one line each: show has the branches and
+// the paths of the clones, whose names are left out if there is only one.
+func tasks(list []row) [][]string {
+	many := slices.ContainsFunc(list, func(r row) bool { return r.Where != list[0].Where })
+	rows := [][]string{{"SESSION", "STATE", "BEGAN", "TASK"}}
+	if many {
+		rows[0] = slices.Insert(rows[0], 3, "WHERE")
+	}
+	for _, r := range list {
+		cells := []string{cmp.Or(local.Title(r.Task), "-")}
+		switch {
+		case many && filepath.IsAbs(r.Where):
+			cells = slices.Insert(cells, 0, filepath.Base(r.Where))
+		case many:
+			cells = slices.Insert(cells, 0, r.Where)
+		}
+		rows = append(rows, r.cells(cells...))
+	}
+	return rows
+}
+
+// cells returns the cells of a row, with these behind the ones of all lists.
+func (r row) cells(more ...string) []string {
+	cells := append([]string{r.Session, r.State, r.Began.Local().Format("2006-01-02 15:04")}, more...)
+	if r.Fault != "" {
+		cells = []string{r.Session, "unreadable", "-", r.Fault}
+	}
+	for i, cell := range cells {
+		cells[i] = untrusted.EscapeLine(cell)
+	}
+	return cells
 }

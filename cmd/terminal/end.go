@@ -52,7 +52,7 @@ func (t *Terminal) Outcome(task session.Task, out session.Outcome) {
 	}[out.Status]
 	t.ending(task, out, l.in(c, strings.ReplaceAll(string(out.Status), "_", " ")))
 	if out.Reason != "" {
-		t.Say("%s", l.withBars(out.Reason))
+		t.Say("%s", l.withBars(ToOperator(out.Reason)))
 	}
 	if out.Summary != "" && strings.TrimSpace(out.Summary) != t.said {
 		t.Say("%s", l.markdown(out.Summary))

@@ -15,7 +15,7 @@ import (
 // log line; they are redrawn below it.
 type Log struct {
 	to     io.Writer
-	screen atomic.Pointer[screen]        // nil until a live terminal exists
+	screen atomic.Pointer[screen]        // nil until a terminal exists
 	line   atomic.Pointer[term.Terminal] // being edited; it writes above the typed text
 }
 

@@ -21,6 +21,8 @@ type activity struct {
 	line  string
 	asked time.Time
 	frame int
+	// The model says that it is done. Its end is recorded, unless that is sent back to it.
+	ending bool
 }
 
 func (g *activity) begin(title string, at time.Time) { *g = activity{tool: title, since: at} }
@@ -38,6 +40,7 @@ func (t *Terminal) Live(l agent.Live) {
 	if l.Output != "" {
 		return // Printed delivers its last line
 	}
+	l.Title = ToOperator(l.Title)
 	t.goingOn.live = l
 	if l.Silent > 0 && t.screen.look.Live {
 		return // the live lines show the elapsed time
@@ -88,6 +91,11 @@ func (t *Terminal) now() (out []string) {
 		}
 	}
 	what, more := "waiting for the model", ""
+	if t.view.TakeBack != nil || t.view.Rest != nil {
+		what = "changing the branch" // an undo asks no model
+	} else if g.ending {
+		what = "finishing"
+	}
 	switch {
 	case g.tool != "":
 		what = untrusted.EscapeLine(g.tool)
@@ -120,7 +128,7 @@ func (t *Terminal) now() (out []string) {
 		out = append(out, l.line(l.in(dim, "  └ "+untrusted.EscapeLine(expandTabs(g.line)))))
 	}
 	turn := t.view.AllTurns()
-	if g.tool == "" {
+	if g.tool == "" && !g.ending {
 		turn++
 	}
 	status := fmt.Sprintf("  turn %d", max(turn, 1))

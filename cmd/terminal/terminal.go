@@ -75,7 +75,7 @@ func New(c Config) *Terminal {
 		view:   session.NewState(),
 	}
 	t.screen.now = t.now
-	if c.Log != nil && c.Look.Live {
+	if c.Log != nil {
 		c.Log.screen.Store(t.screen)
 	}
 	return t
@@ -91,6 +91,14 @@ func (t *Terminal) Header(task session.Task, engine string) {
 	l := t.screen.look
 	t.Say("%s", l.in(bold, "session "+task.Session)+l.in(dim, fmt.Sprintf(" · %s mode · %s · workspace %s", task.Mode, untrusted.EscapeLine(task.Model), engine)))
 	t.Say("%s\n", l.in(dim, fmt.Sprintf("from %s to branch %s", short(task.Base), task.Branch)))
+}
+
+// ToOperator returns a text about the model's server for its operator, who sits at the terminal.
+func ToOperator(text string) string {
+	return strings.NewReplacer(
+		"the operator must check the address", "check OLLAMA_HOST or --base-url",
+		"the operator must ", "",
+	).Replace(text)
 }
 
 func short(commit string) string { return commit[:min(10, len(commit))] }
@@ -193,7 +201,12 @@ func (t *Terminal) follow(payload any) []string {
 		if !l.Live {
 			return []string{l.line("→ " + untrusted.EscapeLine(p.Title))}
 		}
-	case *session.Answer, *session.Result, *session.Resolved:
+	case *session.Result:
+		t.goingOn.wait(t.clock())
+		t.goingOn.ending = p.Complete
+	case *session.Note:
+		t.goingOn.ending = false
+	case *session.Answer, *session.Resolved:
 		t.goingOn.wait(t.clock())
 	case *session.Checkpoint:
 		if !p.Parked {
@@ -468,7 +481,7 @@ const (
 // model, of which only the missing packages are kept.
 func lastLinesOf(content string) string {
 	lines, missing := strings.Split(strings.TrimSpace(content), "\n"), ""
-	for len(lines) > 1 && strings.HasPrefix(lines[len(lines)-1], "[") {
+	for len(lines) > 1 && isNote(lines[len(lines)-1]) {
 		if words, ok := strings.CutPrefix(lines[len(lines)-1], "[Missing: "); ok {
 			words, _, _ = strings.Cut(words, ". ")
 			missing = "missing: " + words
@@ -485,6 +498,12 @@ func lastLinesOf(content string) string {
 		}
 	}
 	return strings.Join(lines, "\n")
+}
+
+// isNote reports whether a line is a note for the model, which is a sentence in brackets, and not
+// one of Maven's such as "[INFO] …".
+func isNote(line string) bool {
+	return len(line) > 3 && line[0] == '[' && line[2] >= 'a' && strings.HasSuffix(line, "]")
 }
 
 // maxFilesShown is the maximum number of files listed of a change; the branch has them

@@ -253,6 +253,14 @@ func TestLogAboveWhatGoesOn(t *testing.T) {
 	if strings.Count(text, agent.TriesAgain) != 1 {
 		t.Errorf("said twice: %q", text)
 	}
+	var pipe bytes.Buffer
+	piped := NewLog(&pipe)
+	New(Config{Out: &pipe, Log: piped})
+	logger = piped.WithoutShown(slog.New(slog.NewTextHandler(piped, nil)))
+	logger.Warn(agent.TriesAgain)
+	if pipe.Len() > 0 {
+		t.Errorf("said twice in a pipe: %q", pipe.String())
+	}
 	if !regexp.MustCompile("Ctrl-C parks the session\n\r\x1b\\[2A\x1b\\[Jtime=.* level=WARN msg=\"look out\"\n$").MatchString(text) {
 		t.Errorf("the line stands in what goes on: %q", text)
 	}
@@ -353,6 +361,85 @@ func TestSilenceAndSpeed(t *testing.T) {
 		if printed, now := show(Look{Live: true}, l); printed != "" || !strings.Contains(now, want) {
 			t.Errorf("printed %q, now\n%s\nwant\n%s", printed, now, want)
 		}
+	}
+}
+
+// TestUndoAsksNoModel: while steps are taken back, the terminal does not speak of the model.
+func TestUndoAsksNoModel(t *testing.T) {
+	asked := *session.NewEvent(session.TypeMessage, 0, session.Message{TakeBack: &session.TakeBack{Do: session.Undo, N: 1}})
+	opened := *session.NewEvent(session.TypeOpened, 0, session.Opened{Task: session.Task{Text: "x"}})
+	ended := *session.NewEvent(session.TypeEnded, 1, session.Ended{Outcome: session.Outcome{Status: session.StatusDone}})
+	undone := *session.NewEvent(session.TypeNote, 1, session.Note{Kind: session.NoteTookBack, Text: "Undone"})
+	for _, tt := range []struct {
+		want   string
+		before []session.Event
+	}{
+		{"changing the branch", []session.Event{opened, asked}},
+		{"changing the branch", []session.Event{opened, ended, asked, undone}},
+		{"waiting for the model", []session.Event{opened}},
+		{"waiting for the model", []session.Event{opened, asked, undone}},
+	} {
+		term := New(Config{Out: io.Discard, Look: Look{Live: true, Width: 80}})
+		term.Begin(tt.before)
+		term.End()
+		if now := strings.Join(term.now(), "\n"); !strings.Contains(now, tt.want) {
+			t.Errorf("%q, want %q", now, tt.want)
+		}
+	}
+}
+
+// TestFinishing: behind the model's last word the terminal does not wait for a further turn.
+func TestFinishing(t *testing.T) {
+	term := New(Config{Out: io.Discard, Look: Look{Live: true, Width: 80}})
+	term.Begin(nil)
+	defer term.End()
+	for _, tt := range []struct {
+		want  []string
+		event *session.Event
+	}{
+		{[]string{"waiting for the model", "turn 2"}, session.NewEvent(session.TypeAnswer, 1, session.Answer{Calls: []session.Call{{ID: "c1"}}})},
+		{[]string{"finishing", "turn 1"}, session.NewEvent(session.TypeResult, 1, session.Result{Call: "c1", OK: true, Complete: true})},
+		{[]string{"waiting for the model", "turn 2"}, session.NewEvent(session.TypeNote, 1, session.Note{Kind: session.NoteTests, Text: "No."})},
+	} {
+		term.Event(*tt.event)
+		term.screen.mu.Lock()
+		now := strings.Join(term.now(), "\n")
+		term.screen.mu.Unlock()
+		for _, want := range tt.want {
+			if !strings.Contains(now, want) {
+				t.Errorf("%q, want %q", now, want)
+			}
+		}
+	}
+}
+
+// TestLastLines: of a failed command its last lines are shown, Maven's in brackets among them,
+// and no notes for the model.
+func TestLastLines(t *testing.T) {
+	for content, want := range map[string]string{
+		"[INFO] Scanning for projects...\n[ERROR] Tests run: 3, Failures: 1\n[ERROR] [Help 1]\n[Exit code 1, 2s]": "[INFO] Scanning for projects...\n[ERROR] Tests run: 3, Failures: 1\n[ERROR] [Help 1]",
+		"ModuleNotFoundError: six\n[Exit code 1, 2s]\n[Missing: six, a package of pip. Ask for presets: [pip]]":   "ModuleNotFoundError: six\nmissing: six, a package of pip",
+		"[Exit code 1, 2s]": "[Exit code 1, 2s]",
+	} {
+		if got := lastLinesOf(content); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+// TestToOperator: the user of a terminal is the operator of whom a failure speaks.
+func TestToOperator(t *testing.T) {
+	const why = "The server at the model's address is not Ollama; the operator must check the address"
+	const want = "The server at the model's address is not Ollama; check OLLAMA_HOST or --base-url"
+	var out bytes.Buffer
+	term := New(Config{Out: &out})
+	term.Live(agent.Live{Title: why})
+	term.Outcome(session.Task{}, session.Outcome{Status: session.StatusFailed, Turns: 1, Reason: why + "."})
+	if text := out.String(); strings.Count(text, want) != 2 || strings.Contains(text, "operator") {
+		t.Errorf("said: %q", text)
+	}
+	if got := ToOperator("refused access; the operator must check its key"); got != "refused access; check its key" {
+		t.Errorf("said: %q", got)
 	}
 }
 

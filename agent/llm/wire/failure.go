@@ -86,8 +86,14 @@ func StatusFailure(status int, err error) *llm.Error {
 			Public: "the model server does not answer; it may be starting or stopped",
 			Err:    err,
 		}
+	case status == http.StatusMethodNotAllowed, status == http.StatusNotImplemented: // of a web server
+		return &llm.Error{
+			Kind:   llm.Invalid,
+			Public: "the server at the model's address does not speak the expected API; the operator must check the address",
+			Err:    err,
+		}
 	}
-	if status >= 500 && status != http.StatusNotImplemented { //control:unknown-fault-is-tried-again
+	if status >= 500 { //control:unknown-fault-is-tried-again
 		return &llm.Error{Kind: llm.Cut, Public: "the model server failed", Err: err}
 	}
 	return &llm.Error{Kind: llm.Invalid, Public: "the model server did not accept the request", Err: err}

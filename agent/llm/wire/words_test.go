@@ -54,7 +54,7 @@ func TestWordsOnceInTheLog(t *testing.T) {
 
 // A fault of the server may be gone with the next try.
 func TestUnknownStatus(t *testing.T) {
-	for status, want := range map[int]llm.Kind{500: llm.Cut, 507: llm.Cut, 501: llm.Invalid, 400: llm.Invalid, 502: llm.Unreachable, 503: llm.Busy} {
+	for status, want := range map[int]llm.Kind{500: llm.Cut, 507: llm.Cut, 405: llm.Invalid, 501: llm.Invalid, 400: llm.Invalid, 502: llm.Unreachable, 503: llm.Busy} {
 		if got := StatusFailure(status, errors.New("x")).Kind; got != want {
 			t.Errorf("status %d: kind %d, want %d", status, got, want)
 		}
