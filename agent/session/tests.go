@@ -139,7 +139,11 @@ func (t *Tested) applyCheckpoint(e Event, p *Checkpoint) {
 func (t *Tested) Words() string {
 	switch {
 	case t.Last == nil && t.Other != nil: //control:unknown-is-not-none
-		return "no run of tests that I know; last came " + t.Other.String()
+		how := ": " + t.Other.How()
+		if t.Other.Unknown {
+			how = ""
+		}
+		return "no run of tests that I know; last came " + t.Other.line() + how
 	case t.Last == nil:
 		return "no tests were run"
 	}
