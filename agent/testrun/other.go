@@ -75,7 +75,9 @@ func runsNone(args []*syntax.Word) bool {
 	case name == "env" && len(words) == 1, asksOnly(words[1:]):
 		return true
 	case name == "find":
-		return !slices.ContainsFunc(words, func(w string) bool { return strings.HasPrefix(w, "-exec") || strings.HasPrefix(w, "-ok") })
+		return !slices.ContainsFunc(words, func(w string) bool {
+			return strings.HasPrefix(w, "-exec") || strings.HasPrefix(w, "-ok")
+		})
 	case name == "command":
 		return len(words) > 1 && strings.HasPrefix(words[1], "-")
 	default:
