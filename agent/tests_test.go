@@ -10,7 +10,7 @@ import (
 )
 
 // check.sh stands for a project's tests: it fails until a.txt is right.
-var tested = map[string]string{"a.txt": "1\n", "test.sh": "cat a.txt; for i in $(seq 20000); do echo line; done; grep -q good a.txt\n"}
+var tested = map[string]string{"a.txt": "1\n", "verify": "true\n", "test.sh": "cat a.txt; for i in $(seq 20000); do echo line; done; grep -q good a.txt\n"}
 
 // The last run of the tests counts, by its own exit status, wherever it stands in a
 // line: when it failed or could not start, an end is refused once, with what it said.
@@ -61,6 +61,7 @@ func TestTestsThatPass(t *testing.T) {
 		{"- calls: [{name: write_file, arguments: {path: a.txt, content: good}}, {name: run_terminal_command, arguments: {command: sh test.sh}}, {name: write_file, arguments: {path: b.txt, content: b}}]\n" + end, ", before the last changes", "at checkpoint"},
 		{good + run("cat test.sh; ls") + end, "no tests were run", "exit"},
 		{good + run("echo x | cat; exit 3") + end, "no tests were run", "exit"},
+		{good + run("sh ./verify") + run("cat a.txt") + end, "no run of tests that I know; last came `sh ./verify`", "no tests were run"},
 	} {
 		b := newBench(t, head+tt.script, tested)
 		b.allowCommands()

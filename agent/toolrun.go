@@ -228,12 +228,16 @@ func (r *callRunner) execute(ctx context.Context, c *session.CallState, ru rulin
 		Complete: res.Complete,
 		NoChange: res.NoChange,
 		Tests:    res.Tests,
+		Ran:      res.Ran,
 		Mistake:  res.Mistake,
 		Class:    res.Class,
 		Finding:  res.Finding,
 		Dir:      res.Dir,
 		Handle:   res.Handle,
 		Output:   res.Output,
+	}
+	if a := ru.action; a.Kind == policy.MCP {
+		out.Ran = &session.TestRun{Line: a.Server + " " + a.Remote, Unknown: true}
 	}
 	switch {
 	case errors.Is(err, errEnded):

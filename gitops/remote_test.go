@@ -235,11 +235,38 @@ func TestRedirectToAnotherHostGetsNoToken(t *testing.T) {
 	}))
 	defer srv.Close()
 	_, err := newStore(t, nil).Mirror(t.Context(), srv.URL+"/a/b")
-	if err == nil || !strings.Contains(err.Error(), "another host") {
-		t.Errorf("redirect to another host: %v", err)
+	if !errors.Is(err, ErrUnavailable) || !strings.Contains(err.Error(), "another host") {
+		t.Errorf("redirect to another host: %v, want an outage", err)
 	}
 	if len(leaked) > 0 {
 		t.Errorf("requests reached the other host: %v", leaked)
+	}
+}
+
+// TestOddAnswersOfARemote: a redirect without an end, and a status that says neither that it worked
+// nor why not, are outages.
+func TestOddAnswersOfARemote(t *testing.T) {
+	t.Parallel()
+	for name, h := range map[string]http.HandlerFunc{
+		"loop":         func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, r.URL.String(), http.StatusFound) },
+		"page":         func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/login", http.StatusFound) },
+		"not modified": func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotModified) },
+		"no content":   func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) },
+		"gzip": func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Encoding", "gzip")
+			w.Header().Set("Content-Type", "application/x-git-upload-pack-advertisement")
+			_, _ = io.WriteString(w, "001e# service=git-upload-pack\n0000")
+		},
+		"too long": func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Length", "5000")
+			_, _ = io.WriteString(w, "001e# service=git-upload-pack\n0000")
+		},
+	} {
+		srv := httptest.NewServer(h)
+		if _, err := newStore(t, nil).Mirror(t.Context(), srv.URL+"/a/b"); !errors.Is(err, ErrUnavailable) {
+			t.Errorf("%s: %v, want an outage", name, err)
+		}
+		srv.Close()
 	}
 }
 

@@ -242,7 +242,7 @@ func (a action) Run(_ context.Context, call session.Call, _ tools.Progress) (too
 	}
 	var r request
 	_ = json.Unmarshal(call.Arguments, &r) // Intent has read it
-	out := tools.Result{Content: "It was allowed, once.", Title: oneLine(r.Title)}
+	out := tools.Result{Content: "It was allowed, once.", Title: oneLine(r.Title), Ran: unseen(r.Title)}
 	g := a.of
 	g.turn.Lock()
 	defer g.turn.Unlock()
@@ -290,5 +290,8 @@ func (step) Run(_ context.Context, call session.Call, _ tools.Progress) (tools.R
 	if more := len(in.Did) - 1; more > 0 {
 		title = fmt.Sprintf("%s, and %d more", title, more)
 	}
-	return tools.Result{Content: "Saved.", Title: title}, nil
+	return tools.Result{Content: "Saved.", Title: title, Ran: unseen(in.Did[len(in.Did)-1])}, nil
 }
+
+// unseen returns an action of the agent, of which only the agent knows how it went.
+func unseen(title string) *session.TestRun { return &session.TestRun{Line: title, Unknown: true} }

@@ -340,6 +340,7 @@ type Result struct {
 	// nil if they were not looked for, or if nothing had changed.
 	LeftOut []LeftOut `json:"left_out,omitzero"`
 	Tests   *TestRun  `json:"tests,omitempty"` // the project's tests that the call ran; nil if it ran none
+	Ran     *TestRun  `json:"ran,omitempty"`   // what the call ran, if it is not known whether these were tests
 	Dir     string    `json:"dir,omitempty"`   // the shell's directory after a command, relative to the root
 	Finding *Finding  `json:"finding,omitempty"`
 	// Handle names a command in the background, or the Output of a command: all that it

@@ -96,17 +96,23 @@ func FaultWords(files []FileChange) string {
 // Tested is the last test run since the user's last request.
 type Tested struct {
 	Last *Result // nil if there was none
-	At   string  // commit that was tested; "" if that state is on no branch
-	Old  bool    // files changed after the run
+	// Other is the last command or call of which it is not known whether it ran tests; nil if
+	// there was none.
+	Other *TestRun
+	At    string // commit that was tested; "" if that state is on no branch
+	Old   bool   // files changed after the run
 
 	seq int64 // of its event
 }
 
 func (t *Tested) applyResult(e Event, p *Result, published string, pending bool) {
+	if p.Ran != nil {
+		t.Other = p.Ran
+	}
 	if p.Tests == nil {
 		return
 	}
-	*t = Tested{Last: p, At: published, seq: e.Seq}
+	*t = Tested{Last: p, Other: t.Other, At: published, seq: e.Seq}
 	if pending {
 		t.At = ""
 	}
@@ -131,7 +137,14 @@ func (t *Tested) applyCheckpoint(e Event, p *Checkpoint) {
 // Words describes the result of the tests for display, independently of the model's
 // claims.
 func (t *Tested) Words() string {
-	if t.Last == nil {
+	switch {
+	case t.Last == nil && t.Other != nil: //control:unknown-is-not-none
+		how := ": " + t.Other.How()
+		if t.Other.Unknown {
+			how = ""
+		}
+		return "no run of tests that I know; last came " + t.Other.line() + how
+	case t.Last == nil:
 		return "no tests were run"
 	}
 	words := t.Last.Tests.String()

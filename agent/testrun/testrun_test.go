@@ -146,3 +146,28 @@ func TestKnownWithAQuestion(t *testing.T) {
 		}
 	}
 }
+
+// A command of which it is not known whether it ran tests is told of; one that only reads is not.
+func TestOther(t *testing.T) {
+	for line, want := range map[string]string{
+		"./dev verify": "exit 0", "node run.js": "exit 0", "julia -e 'Pkg.test()'": "exit 0", "make": "exit 0", "(./a)": "its own exit status is not known",
+		"./check.sh; echo done": "its own exit status is not known", "./check.sh | tail": "its own exit status is not known",
+		"find . -name '*_t' -exec {} ;": "exit 0", "env ./check": "exit 0", "$RUN": "exit 0", "! ./check": "its own exit status is not known", "./check >log": "exit 0", "command ./check": "exit 0", "command -v go": "", "echo $(./check)": "its own exit status is not known", "'": "its own exit status is not known",
+		"cat a; ls -l | head -3": "", "grep -n 'foo bar' x.go": "", "git diff | wc -l": "", "npm install": "", "pip install pytest && ls": "", "cd a": "", "": "", "X=1": "", "env": "",
+		"for f in *; do cat $f; done": "", "for f in *; do $f; done": "its own exit status is not known",
+	} {
+		got := ""
+		if run := Other(line, workspace.CommandResult{}); run != nil {
+			got = run.How()
+		}
+		if got != want {
+			t.Errorf("%q: %q, want %q", line, got, want)
+		}
+	}
+	if run := Other("./a", workspace.CommandResult{TimedOut: true}); run.How() != "killed before it ended" {
+		t.Errorf("a killed one: %+v", run)
+	}
+	if run := Begun("go test ./..."); run == nil || !run.Unknown || Begun("sleep 3") != nil {
+		t.Errorf("in the background: %+v", run)
+	}
+}

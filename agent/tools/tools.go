@@ -62,6 +62,7 @@ type Result struct {
 	State    *session.Update // to-do list or mode to record
 	Images   []session.Blob
 	Tests    *session.TestRun // run of the project's tests; nil if there was none
+	Ran      *session.TestRun // see [session.Result]
 	Finding  *session.Finding // reported finding; nil if there is none
 	Dir      string           // the shell's directory after a command, relative to the root; "" for any other call
 	Handle   string           // see [session.Result]; also of Output

@@ -32,6 +32,10 @@ func TestTestsAreTold(t *testing.T) {
 	if got := none.Words(); got != "no tests were run" {
 		t.Error(got)
 	}
+	other := session.Tested{Other: &session.TestRun{Line: "./check", Exit: 1}}
+	if got := other.Words(); got != "no run of tests that I know; last came `./check`: exit 1" {
+		t.Error(got)
+	}
 }
 
 // The log of a pull request is folded, and its oldest steps give way.

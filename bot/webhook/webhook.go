@@ -19,6 +19,7 @@ import (
 	"net/url"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"golang.org/x/sync/semaphore"
 
@@ -293,7 +294,7 @@ func payload(contentType string, body []byte) ([]byte, error) {
 	} else if err != nil || kind != "application/json" {
 		return nil, &refusal{http.StatusBadRequest, "the content type must be application/json"}
 	}
-	if !json.Valid(body) || !bytes.HasPrefix(bytes.TrimLeft(body, " \t\r\n"), []byte("{")) {
+	if !json.Valid(body) || !utf8.Valid(body) || !bytes.HasPrefix(bytes.TrimLeft(body, " \t\r\n"), []byte("{")) {
 		return nil, &refusal{http.StatusBadRequest, "the payload is not a JSON object"}
 	}
 	return body, nil

@@ -240,6 +240,7 @@ var controlsOfAgent = []control{
 	{"line-ends-whole", "without 2", "./agent/workspace/local", "TestConformance"},
 	{"hidden-status-is-unknown", "false", "./agent/testrun", "TestEnds"},
 	{"tests-count", "false", "./agent", "TestLastTestRunCounts"},
+	{"unknown-is-not-none", "false", "./agent", "TestTestsThatPass"},
 	{"no-test-ran", "false", "./agent/testrun", "TestOutputs"},
 	{"benchmarks-are-no-tests", "false", "./agent/testrun", "TestOutputs"},
 	{"output-counts", "value t.Exit == 0 && !t.Unknown", "./agent/testrun", "TestOutputs"},

@@ -162,6 +162,8 @@ var controlsOfBot = []control{
 	{"set-back-clock", "false", "./bot/sweep", "TestClockSetBack"},
 	{"own-stop-needs-no-lookup", "false", "./policy ./bot", "TestMayAskEdges|TestStopWithoutLookup"},
 	{"given-up-is-told", "false", "./bot", "TestGivenUpIsTold"},
+	{"redirect-is-no-answer", "false", "./bot/ghapp/answer", "TestRedirects"},
+	{"odd-status-is-an-outage", "value false", "./gitops", "TestOddAnswersOfARemote"},
 	{"pages-come-to-an-end", "false", "./bot/ghapp/answer", "TestPagesEnd"},
 	{"limits-end", "false", "./bot/ghapp/answer", "TestLimitsEnd"},
 	{"settles-in-time", "value in.NotBefore.Sub(e.Now())", "./bot/outbox", "TestSettlesInTime"},

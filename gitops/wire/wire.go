@@ -162,10 +162,7 @@ func (s *Service) do(req *http.Request) (*http.Response, error) {
 		if errors.As(err, &ue) {
 			err = ue.Err // the outer error repeats the address
 		}
-		if errors.Is(err, errRedirect) {
-			return nil, fmt.Errorf("%s: %w", s.name, err)
-		}
-		return nil, fmt.Errorf("%s: %w: %w", s.name, ErrUnavailable, err)
+		return nil, fmt.Errorf("%s: %w: %w", s.name, ErrUnavailable, err) // also if it leads to a portal
 	}
 	if res.StatusCode == http.StatusOK {
 		return res, nil
@@ -180,7 +177,8 @@ func (s *Service) do(req *http.Request) (*http.Response, error) {
 	case http.StatusNotFound:
 		return nil, fmt.Errorf("%s: repository %w (or the credentials may not see it)", s.name, objects.ErrNotFound)
 	}
-	if res.StatusCode >= 500 || res.StatusCode == http.StatusTooManyRequests {
+	odd := res.StatusCode < 400 //control:odd-status-is-an-outage
+	if res.StatusCode >= 500 || odd || res.StatusCode == http.StatusTooManyRequests {
 		return nil, fmt.Errorf("%s: %w: it said %s: %q", s.name, ErrUnavailable, res.Status, trailer.OneLine(string(text)))
 	}
 	return nil, fmt.Errorf("%s: the server answered %s: %q", s.name, res.Status, trailer.OneLine(string(text)))

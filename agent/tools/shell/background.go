@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/handrail-bot/handrail/agent/testrun"
 	"github.com/handrail-bot/handrail/agent/tools"
 	"github.com/handrail-bot/handrail/agent/workspace"
 	"github.com/handrail-bot/handrail/policy/untrusted"
@@ -144,6 +145,7 @@ func (r runner) detach(ctx context.Context, cmd workspace.Command) (tools.Result
 		Title:   "Started " + firstLine(cmd.Line) + " in the background",
 		Handle:  b.id,
 		Dir:     r.dir(),
+		Ran:     testrun.Begun(cmd.Line),
 	}, nil
 }
 

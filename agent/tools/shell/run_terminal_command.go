@@ -306,6 +306,9 @@ func (r runner) run(ctx context.Context, a tools.Args, emit tools.Progress) (too
 		Title:   fmt.Sprintf("Ran %s (%s)", firstLine(cmd.Line), how(res, cmd)),
 		Dir:     r.dir(),
 	}
+	if out.Tests == nil {
+		out.Ran = testrun.Other(cmd.Line, res)
+	}
 	switch {
 	case res.TimedOut:
 		out.Class = session.ClassTimeout

@@ -93,6 +93,8 @@ func (j Judge) judge(r *http.Request, resp *http.Response) (why string, err erro
 		return "", nil // a proxy says so, too
 	case status >= 400 && status < 500:
 		return judgeRefusal(resp)
+	case status/100 == 3 && of.form != stream: // logs are kept elsewhere
+		return judgeRedirect(r, resp), nil
 	case status/100 != 2:
 		return "", nil
 	case !known:
@@ -155,6 +157,19 @@ func circular(asked url.Values, links []string) bool {
 		return err == nil && page <= max(1, here)
 	}
 	return false
+}
+
+// judgeRedirect judges an answer that names another address. That of a renamed repository is of
+// the same host; a portal, a proxy or a page of a maintenance is not GitHub's answer.
+func judgeRedirect(r *http.Request, resp *http.Response) (why string) {
+	to, err := r.URL.Parse(resp.Header.Get("Location"))
+	switch {
+	case err != nil || to.String() == r.URL.String():
+		return "leads to itself"
+	case to.Scheme != r.URL.Scheme || to.Host != r.URL.Host: //control:redirect-is-no-answer
+		return "leads to another host"
+	}
+	return ""
 }
 
 // judgeRefusal judges a refusal. GitHub always gives the reason.

@@ -236,6 +236,33 @@ func TestPagesEnd(t *testing.T) {
 	}
 }
 
+// TestRedirects: an answer that leads to another host, or to itself, is an outage; a renamed repository
+// and a log that is kept elsewhere are followed.
+func TestRedirects(t *testing.T) {
+	t.Parallel()
+	const base = "https://api.github.com"
+	for _, c := range []struct{ path, to, why string }{
+		{"/repos/o/r", base + "/repositories/5", ""},
+		{"/repos/o/r", "/repositories/5", ""},
+		{"/repos/o/r", "https://login.example.com/?from=x", "leads to another host"},
+		{"/repos/o/r", "http://api.github.com/repos/o/r", "leads to another host"},
+		{"/repos/o/r", "", "leads to itself"},
+		{"/repos/o/r", base + "/repos/o/r", "leads to itself"},
+		{"/repos/o/r", "https://[", "leads to itself"},
+		{"/repos/o/r/actions/jobs/5/logs", "https://logs.example.com/5", ""},
+	} {
+		r := &http.Request{Method: "GET", URL: mustParse(t, base+c.path), Header: http.Header{}}
+		resp, err := Judge{Next: with{canned{302, ""}, http.Header{"Location": {c.to}}}, Base: "/"}.RoundTrip(r)
+		var none *Error
+		if errors.As(err, &none); (c.why == "") != (err == nil) || none != nil && none.Why != c.why {
+			t.Errorf("%s to %q: %v, want %q", c.path, c.to, err, c.why)
+		}
+		if err == nil {
+			resp.Body.Close()
+		}
+	}
+}
+
 // TestLimitsEnd: a limit that ends in a year, or was written in milliseconds, is one of an hour.
 func TestLimitsEnd(t *testing.T) {
 	t.Parallel()

@@ -2,6 +2,7 @@ package ghcheck
 
 import (
 	"bytes"
+	"compress/gzip"
 	"encoding/json"
 	"maps"
 	"net/http"
@@ -28,6 +29,35 @@ func Breaks() map[string]Break {
 		},
 		"lacking": func(_ http.Header, body []byte) ([]byte, bool) { return lacking(body), false },
 		"twice":   func(_ http.Header, body []byte) ([]byte, bool) { return slices.Concat(body, body), false },
+	}
+}
+
+// Lies returns further kinds of answers of the API, by name: well-formed ones, or with headers
+// that are not true.
+func Lies() map[string]Break {
+	return map[string]Break{
+		"message": func(http.Header, []byte) ([]byte, bool) { return []byte(`{"message":"Server Error"}`), false },
+		"holes":   func(http.Header, []byte) ([]byte, bool) { return []byte("[null]"), false },
+		"number":  func(http.Header, []byte) ([]byte, bool) { return []byte("0"), false },
+		"marked": func(_ http.Header, body []byte) ([]byte, bool) {
+			return slices.Concat([]byte("\xef\xbb\xbf"), body), false
+		},
+		"latin": func(_ http.Header, body []byte) ([]byte, bool) { return slices.Concat(body, []byte("\xe9")), false },
+		"gzip": func(h http.Header, body []byte) ([]byte, bool) {
+			h.Set("Content-Encoding", "gzip")
+			return body, false
+		},
+		"zipped": func(_ http.Header, body []byte) ([]byte, bool) {
+			var out bytes.Buffer
+			w := gzip.NewWriter(&out)
+			_, _ = w.Write(body) // into memory
+			_ = w.Close()
+			return out.Bytes(), false
+		},
+		"login": func(h http.Header, _ []byte) ([]byte, bool) {
+			h.Set("Content-Type", "text/html; charset=utf-8")
+			return []byte("\n<html><head><title>Sign in</title></head><body><form action=/login></form></body></html>"), false
+		},
 	}
 }
 
