@@ -109,13 +109,17 @@ func (s *servers) languages(ctx context.Context, configured []workspace.Language
 	s.mu.Lock()
 	s.known, s.disk = known, disk
 	s.mu.Unlock()
+	installed := slices.Collect(s.installed(known))
+	if len(installed) == 0 {
+		return nil, nil // without a walk over all files
+	}
 	files, err := s.filesHere(ctx)
 	if err != nil {
 		return nil, err
 	}
 	var out []workspace.Language
 	taken := map[string]bool{}
-	for k := range s.installed(known) {
+	for _, k := range installed {
 		var has []string
 		for ext := range k.Languages {
 			if files[ext].n > 0 && !taken[ext] {
