@@ -140,7 +140,7 @@ crash-action:
 # routes: a day. STORIES=pattern and KINDS=pattern tell some, PART=3/20 the third of 20 parts; DONE=file keeps what
 # passed, and goes on behind it. FUZZ=n tells n stories with random broken answers, SEED=n others.
 bad-github:
-	@$(GO) test ./cmd/handrail -count=1 -run '^TestBadGitHub$$' -v -parallel 16 -timeout 24h -args -bad.all -bad.alone=$(if $(ALONE),true,false) -bad.stories='$(STORIES)' -bad.kinds='$(KINDS)' -bad.part=$(or $(PART),1/1) -bad.done='$(if $(DONE),$(abspath $(DONE)))' -bad.fuzz=$(or $(FUZZ),0) -bad.seed=$(or $(SEED),1) $(QUIET)
+	@$(GO) test ./cmd/handrail -count=1 -run '^TestBadGitHub$$' -v -parallel 16 -timeout 24h -args -looks 1200 -bad.all -bad.alone=$(if $(ALONE),true,false) -bad.stories='$(STORIES)' -bad.kinds='$(KINDS)' -bad.part=$(or $(PART),1/1) -bad.done='$(if $(DONE),$(abspath $(DONE)))' -bad.fuzz=$(or $(FUZZ),0) -bad.seed=$(or $(SEED),1) $(QUIET)
 
 # The server's disk is full at every page that a story writes. Needs the right to mount.
 disk:
