@@ -219,6 +219,9 @@ func seconds(a tools.Args, name string) (time.Duration, bool, error) {
 func (r runner) isSlow(line string) bool {
 	list := r.LongCommands
 	if list == nil {
+		if testrun.Find(line, workspace.CommandResult{TimedOut: true}, r.Tests) != nil {
+			return true
+		}
 		list = []string{
 			"npm ", "yarn", "pnpm ", "pip ", "pip3 ", "poetry ", "uv ", "cargo ", "go build", "go test", "go vet",
 			"go install", "make", "mvn ", "./mvnw", "gradle ", "./gradlew", "dotnet ", "docker build", "bundle ",
