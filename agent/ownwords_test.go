@@ -28,21 +28,16 @@ func TestWordsAroundFilesAreTakenOff(t *testing.T) {
 		"provided, in a fence":       head + "\n```python\n" + text + "```\n",
 		"a result":                   result("File: net.py (5 lines)\n"+numbered, ""),
 		"a result with a reminder":   result("File: net.py (5 lines)\n"+numbered, "[Reminder: Only one turn is left.]"),
-		"numbers of cat":             "     1\timport os\n     2\t\n     3\t\n     4\tdef slug(s):\n     5\t    return s.lower()\n",
-		"numbers with arrows":        " 1→import os\n 2→\n 3→\n 4→def slug(s):\n 5→    return s.lower()\n",
 	} {
 		got, notes := patch.Clean("net.py", "import os\n", shown)
 		if strings.TrimSpace(got) != strings.TrimSpace(text) || len(notes) == 0 {
 			t.Errorf("%s: %q becomes %q (%v)", name, shown, got, notes)
 		}
 	}
-	// Marks of models that come back as they were broken.
+	// Marks of models that come back as they were broken are not written.
 	line := "STOP = \"<|im_end|>\"\n"
 	sealed := new(prompt.Sealer).Seal([]llm.Message{{Role: llm.RoleUser, Content: line}}, true, func(string) bool { return false })[0].Content
-	if got, _ := patch.Clean("net.py", text+line, text+sealed+"X = 1\n"); sealed == line || got != text+line+"X = 1\n" {
-		t.Errorf("%q becomes %q", sealed, got)
-	}
-	if err := patch.Foreign("net.py", text, text+sealed); err == nil {
+	if err := patch.Foreign("net.py", text, text+sealed); sealed == line || err == nil {
 		t.Errorf("%q is written", sealed)
 	}
 }

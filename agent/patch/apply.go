@@ -67,7 +67,7 @@ func (p *applier) put(h hunk, from, to int, exact bool) {
 	add := make([]line, 0, len(h.lines))
 	k, last, lastOld := 0, 0, 0 // old lines so far; ends of the last change
 	for _, l := range h.lines {
-		marked = marked || l.noEOL
+		marked = marked || l.eol == ""
 		if l.op != '+' {
 			if k < len(region) && l.op == ' ' {
 				add = append(add, region[k])
@@ -79,13 +79,8 @@ func (p *applier) put(h hunk, from, to int, exact bool) {
 			continue
 		}
 		n := line{text: l.text, eol: eol}
-		switch {
-		case l.noEOL:
-			n.eol = ""
-		case literal && l.cr:
-			n.eol = "\r\n"
-		case literal:
-			n.eol = "\n"
+		if literal || l.eol == "" {
+			n.eol = l.eol
 		}
 		add = append(add, n)
 		last, lastOld = len(add), k
@@ -98,28 +93,21 @@ func (p *applier) put(h hunk, from, to int, exact bool) {
 	p.after = from + last
 }
 
-// sameEndings reports whether the hunk's old lines end as the file's do.
+// sameEndings reports whether the hunk's old lines end as the file's do. A newline that only one of
+// them lacks says nothing.
 func (h hunk) sameEndings(region []line) bool {
-	k, seen := 0, len(region) == 0
+	k, same := 0, len(region) == 0
 	for _, l := range h.lines {
 		if l.op == '+' {
 			continue
 		}
-		if k >= len(region) {
+		if k >= len(region) || l.eol != "" && region[k].eol != "" && l.eol != region[k].eol {
 			return false
 		}
-		eol := region[k].eol
+		same = same || l.eol == region[k].eol
 		k++
-		if eol == "" || l.noEOL {
-			seen = seen || eol == "" && l.noEOL
-			continue
-		}
-		if (eol == "\r\n") != l.cr {
-			return false
-		}
-		seen = true
 	}
-	return seen
+	return same
 }
 
 // mismatch returns the error for a hunk that is not in the file. It shows the most

@@ -94,9 +94,8 @@ func readBlock(lines []line, open int) (h hunk, shut int, err error) {
 func blockHunk(search, replace []line) hunk {
 	h := hunk{block: true}
 	search = h.directives(search)
-	old, oldCR := unescape(search)
-	add, addCR := unescape(replace)
-	if first, sign, bare := stripNumbers(old, "|"); sign != "" {
+	old, add := unescape(search), unescape(replace)
+	if first, bare := stripNumbers(old); first > 0 {
 		if h.start == 0 {
 			h.start = first
 		}
@@ -104,7 +103,7 @@ func blockHunk(search, replace []line) hunk {
 	} else if len(old) == 0 && h.start > 0 {
 		add = unnumbered(add, h.start)
 	}
-	h.lines = hunkLines(old, add, oldCR && addCR || len(add) == 0 && oldCR)
+	h.lines = hunkLines(old, add)
 	return h
 }
 
@@ -121,7 +120,7 @@ func withoutNumbers(add []string) []string {
 
 // unnumbered strips the line numbers from new lines if they count up from line from.
 func unnumbered(lines []string, from int) []string {
-	if first, sign, bare := stripNumbers(lines, "|"); sign != "" && first == from {
+	if first, bare := stripNumbers(lines); first == from {
 		return bare
 	}
 	return lines
@@ -149,30 +148,28 @@ func (h *hunk) directives(lines []line) []line {
 }
 
 // unescape drops the backslash before a marker that is content.
-func unescape(lines []line) (out []string, cr bool) {
-	out = make([]string, 0, len(lines))
-	cr = len(lines) > 0
-	for _, l := range lines {
-		cr = cr && l.eol == "\r\n"
-		s := l.text
+func unescape(lines []line) []string {
+	out := texts(lines)
+	for i, s := range out {
 		if rest, ok := strings.CutPrefix(s, `\`); ok && (isDivider(rest) || isSearchMarker(rest) || isReplaceMarker(rest)) {
-			s = rest
+			out[i] = rest
 		}
-		out = append(out, s)
 	}
-	return out, cr
+	return out
 }
 
 // hunkLines turns two texts into the lines of a hunk. Lines in both are context.
-func hunkLines(old, add []string, cr bool) []hunkLine {
-	var out []hunkLine
+func hunkLines(old, add []string) []hunkLine { return hunkOf(lines.Compare(old, add), old, add) }
+
+// hunkOf returns the lines of a hunk with the changes in spans.
+func hunkOf(spans []lines.Span, old, add []string) (out []hunkLine) {
 	put := func(op byte, texts []string) {
 		for _, s := range texts {
-			out = append(out, hunkLine{op: op, text: s, cr: cr})
+			out = append(out, hunkLine{op: op, text: s, eol: "\n"})
 		}
 	}
 	at := 0
-	for _, s := range lines.Compare(old, add) {
+	for _, s := range spans {
 		put(' ', old[at:s.A])
 		put('-', old[s.A:s.AEnd])
 		put('+', add[s.B:s.BEnd])

@@ -15,9 +15,8 @@ import (
 )
 
 // Clean strips the wrapping that weak models put around the text of a whole file:
-// Handrail's own framing, a code fence with surrounding prose, line numbers, HTML
-// entities. Each is stripped only if the whole text has it and before, the old text
-// of the file, does not. The notes list the removals.
+// Handrail's own framing, a code fence with words around it, line numbers, HTML entities. Each is stripped only if
+// the whole text has it and before, the old text of the file, does not. The notes list the removals.
 func Clean(name, before, content string) (text string, notes []string) {
 	text = content
 	for range 3 { // a heading may enclose a fence that encloses another heading
@@ -32,13 +31,11 @@ func Clean(name, before, content string) (text string, notes []string) {
 			break
 		}
 	}
-	if s, ok := stripNumbered(name, before, text); ok {
+	if s, ok := stripNumbered(before, text); ok {
 		text, notes = s, append(notes, "Line numbers in front of every line were taken off.")
 	}
-	if s, ok := unescapeEntities(name, text); ok {
-		if _, had := unescapeEntities(name, before); !had {
-			text, notes = s, append(notes, "HTML entities were turned into the characters they stand for.")
-		}
+	if s, ok := unescapeMarkup(name, text); ok {
+		text, notes = s, append(notes, "HTML entities were turned into the characters they stand for.")
 	}
 	return text, slices.Compact(notes)
 }
@@ -59,8 +56,31 @@ func code(name string) bool {
 		"lua css scss less json jsonc yaml yml toml sql dart ex exs vue svelte ")
 }
 
-// stripFence removes the only fence of s, and lines around it that are typical of a chat
-// reply. A text that may legitimately have fences loses one around all of it alone.
+// unframe removes Handrail's framing around a text. Lines of the old text stay.
+func unframe(name, before, s string) (string, bool) {
+	if kind(name, records) { // they may be of Handrail's output
+		return s, false
+	}
+	lines, had := splitText(s), trimmedSet(splitText(before))
+	framed := func(l line) bool {
+		t := strings.TrimSpace(l.text)
+		return frame().MatchString(t) && !had[t]
+	}
+	from, to := trimEnds(lines, func(l line) bool { return isBlank(l.text) || framed(l) })
+	head, tail := slices.ContainsFunc(lines[:from], framed), slices.ContainsFunc(lines[to:], framed)
+	switch {
+	case from == to || !head && !tail:
+		return s, false
+	case !head:
+		from = 0
+	case !tail:
+		to = len(lines)
+	}
+	return textOf(lines[from:to]), true
+}
+
+// stripFence removes the only fence of s, and the words of a reply around it. A text that may
+// legitimately have fences loses one of its own kind, around all of it, alone.
 func stripFence(name, s string) (string, bool) {
 	lines := withoutBlankEnds(splitText(s))
 	var at []int
@@ -69,42 +89,38 @@ func stripFence(name, s string) (string, bool) {
 			at = append(at, i)
 		}
 	}
-	n, last := len(at), len(lines)-1
+	n := len(at)
 	if n == 0 {
 		return s, false
 	}
-	tick, info, _ := fenceLine(lines[at[0]].text)
-	shut, more, _ := fenceLine(lines[at[n-1]].text)
-	whole := at[0] == 0 && at[n-1] == last && tick == shut && more == ""
+	from, to := at[0], at[n-1]
+	tick, info, _ := fenceLine(lines[from].text)
+	shut, more, _ := fenceLine(lines[to].text)
+	closed := n > 1 && tick == shut && more == ""
+	whole := closed && from == 0 && to == len(lines)-1
 	switch {
 	case prose(name) && !kind(name, " txt "):
 		if !whole || n%2 == 1 || !kind("x."+info, " markdown md text txt rst mdx ") {
 			return s, false
 		}
-	case n == 1 && at[0] == 0: // it was never closed
-		return textOf(lines[1:]), true
-	case n != 2 || tick != shut || more != "" || !whole && !isReply(name, s, lines, at):
+	case n == 1 && from == 0: // it was never closed
+		to = len(lines)
+	case n != 2 || !closed || !whole && !isReply(name, info, s, append(lines[:from:from], lines[to+1:]...)):
 		return s, false
 	}
-	return textOf(lines[at[0]+1 : at[n-1]]), true
+	return textOf(lines[from+1 : to]), true
 }
 
-// isReply reports whether lines around the fence between two indexes are those of a chat
-// reply, and the fence is the file.
-func isReply(name, s string, lines []line, at []int) bool {
+// isReply reports whether a text is a chat reply with a file in its fence, and around are the lines of
+// a reply: without signs of code, shorter than the file, and begun by a sentence or the file's name.
+func isReply(name, info, s string, around []line) bool {
 	const output = " sh bash shell console diff text output " // languages of commands and their output
-	_, info, _ := fenceLine(lines[at[0]].text)
-	if prose(name) || !code(name) || kind("x."+info, output) && !kind(name, output) {
-		return false
-	}
-	said := 0
-	for _, w := range slices.Concat(texts(lines[:at[0]]), texts(lines[at[1]+1:])) {
-		if said += len(w); w != "" && !talk(name, w) {
-			return false
-		}
-	}
-	body := textOf(lines[at[0]+1 : at[1]])
-	return 2*len(strings.TrimSpace(body)) >= said && (!syntax.Parsed(name) || syntax.Check(name, s) != nil)
+	said := strings.Join(texts(around), "\n")
+	first, _, _ := strings.Cut(said, "\n")
+	begins := isSentence(first) || strings.Contains(first, path.Base(name))
+	foreign := kind("x."+info, output) && !kind(name, output)
+	return code(name) && begins && !foreign && !strings.ContainsAny(said, "{}=;<>$\\") && 3*len(said) <= 2*len(s) &&
+		(!syntax.Parsed(name) || syntax.Check(name, s) != nil)
 }
 
 func withoutBlankEnds(lines []line) []line {
@@ -146,94 +162,46 @@ func cutNumber(s string) (n int, sign, rest string) {
 	return n, sign, rest
 }
 
-// stripNumbers removes the numbers from the front of lines that count up from first with
-// one of the signs. It returns the sign, or "" if a line does not fit. A blank line may
-// lack its number.
-func stripNumbers(lines []string, signs string) (first int, sign string, bare []string) {
+// stripNumbers removes the numbers of lines that count up from first. first is 0 if a line does
+// not fit. A blank line may lack its number.
+func stripNumbers(lines []string) (first int, bare []string) {
 	bare = make([]string, len(lines))
 	spaced := true
 	for i, s := range lines {
-		n, now, rest := cutNumber(s)
+		n, sign, rest := cutNumber(s)
 		switch {
-		case now == "" && strings.TrimSpace(s) == "":
+		case sign == "" && isBlank(s):
 			continue
-		case now == "" || !strings.Contains(signs, now) || sign != "" && (now != sign || n != first+i):
-			return 0, "", nil
+		case sign != "|" || n <= i || first > 0 && n != first+i:
+			return 0, nil
 		}
-		first, sign, bare[i] = n-i, now, rest
+		first, bare[i] = n-i, rest
 		spaced = spaced && (rest == "" || rest[0] == ' ')
 	}
 	for i := range bare {
-		if spaced && (sign == "|" || sign == ":") {
+		if spaced {
 			bare[i] = strings.TrimPrefix(bare[i], " ")
 		}
 	}
-	if first < 1 {
-		return 0, "", nil
-	}
-	return first, sign, bare
+	return first, bare
 }
 
-// stripNumbered removes the line numbers of a whole text, unless they belong to an excerpt
-// of the file, the text would be less similar to the old text without them, or files of
-// this kind may have them.
-func stripNumbered(name, before, s string) (string, bool) {
+// stripNumbered removes the line numbers of a whole text, unless they belong to an excerpt of the
+// file, or the file has some itself.
+func stripNumbered(before, s string) (string, bool) {
 	lines := splitText(s)
-	first, sign, bare := stripNumbers(texts(lines), "|→\t:")
-	switch {
-	case sign == "", (sign == "\t" || sign == ":") && (!code(name) || kind(name, " yaml yml ")):
-		return s, false
-	case sign == "|" && before == "":
-	case first != 1 || common(before, bare) < common(before, texts(lines)):
+	first, bare := stripNumbers(texts(lines))
+	own := slices.ContainsFunc(splitText(before), func(l line) bool { _, sign, _ := cutNumber(l.text); return sign == "|" })
+	if first == 0 || own || first > 1 && before != "" {
 		return s, false
 	}
 	return joinTexts(lines, bare), true
 }
 
-// common returns the number of lines that a text shares with lines.
-func common(text string, lines []string) (n int) {
-	left := map[string]int{}
-	for _, l := range splitText(text) {
-		left[l.text]++
-	}
-	for _, l := range lines {
-		if left[l] > 0 {
-			left[l]--
-			n++
-		}
-	}
-	return n
-}
-
-// unescapeEntities decodes s if all of it is escaped: it has no bare <, > or &, and
-// has an entity in a position where only the character is valid.
-func unescapeEntities(name, s string) (string, bool) {
-	bare := strings.ContainsAny(entity().ReplaceAllLiteralString(s, ""), "<>&")
-	head := strings.TrimLeft(strings.TrimPrefix(s, byteOrderMark), " \t\r\n")
-	switch {
-	case bare || prose(name) || !entity().MatchString(s):
-		return s, false
-	case kind(name, " html htm xml svg xhtml vue xsl plist "):
-		return html.UnescapeString(s), strings.HasPrefix(head, "&lt;")
-	}
-	return html.UnescapeString(s), outsideQuotes(s)
-}
-
-// entity matches the entities typical of escaped code.
-var entity = pattern.Lazy(`&(?:lt|gt|amp|quot|apos|#39|#34|#x27);`)
-
-// outsideQuotes reports whether an entity is outside string literals and comments. No
-// language has a use for one there.
-func outsideQuotes(s string) bool {
-	if strings.Contains(s, "&quot;") && !strings.Contains(s, `"`) {
-		return true
-	}
-	for l := range strings.Lines(s) {
-		if strings.Contains(unquoted(l), "&") {
-			return true
-		}
-	}
-	return false
+// unescapeMarkup decodes markup if all of it is escaped.
+func unescapeMarkup(name, s string) (string, bool) {
+	begins := strings.HasPrefix(strings.TrimSpace(s), "&lt;") && !strings.Contains(s, "<")
+	return html.UnescapeString(s), begins && kind(name, markup)
 }
 
 // NotParsed separates a file from its first fault in messages of the edit tools.
@@ -286,20 +254,4 @@ func isSentence(s string) bool {
 	}
 	next, _ := utf8.DecodeRuneInString(s[n:])
 	return r >= 0x80 || strings.ContainsRune(" '\u2019", next) || unicode.IsLower(next)
-}
-
-// talk reports whether a line is typical around a fence in a reply: a sentence, a
-// list item, a heading, or the file's name.
-func talk(name, s string) bool {
-	s = strings.TrimSpace(s)
-	bare := strings.TrimSpace(strings.Trim(s, "#*`: "))
-	item := strings.TrimLeft(strings.TrimLeft(s, "-*0123456789"), ".) ")
-	switch {
-	case s == "", strings.EqualFold(path.Base(bare), path.Base(name)), isSentence(s):
-		return true
-	case item != s, strings.HasPrefix(s, "#"), strings.HasPrefix(s, "**"):
-		return !strings.ContainsAny(strings.TrimLeft(item, "#*"), "{};=")
-	}
-	r, _ := utf8.DecodeRuneInString(s)
-	return unicode.IsLetter(r) && len(strings.Fields(s)) >= 4 && !strings.ContainsAny(s, "{};=\\")
 }

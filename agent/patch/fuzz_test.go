@@ -67,7 +67,7 @@ func FuzzParse(f *testing.F) {
 			_, _, _ = patch.Replace(before, edit[:half], edit[half:], true)
 		}
 		text, _ := patch.Clean("a.go", before, edit)
-		patch.Omission("a.go", before, text)
+		_ = patch.Foreign("a.go", before, text)
 		patch.MatchForm(before, text)
 	})
 }

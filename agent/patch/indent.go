@@ -52,7 +52,7 @@ func (p *applier) adoptIndent(m match) (hunk, error) {
 
 // refine turns lines that a hunk both deletes and adds into context.
 func refine(lines []hunkLine) (out []hunkLine) {
-	if slices.ContainsFunc(lines, func(l hunkLine) bool { return l.noEOL }) {
+	if slices.ContainsFunc(lines, func(l hunkLine) bool { return l.eol == "" }) {
 		return slices.Clone(lines)
 	}
 	from := 0
@@ -61,7 +61,7 @@ func refine(lines []hunkLine) (out []hunkLine) {
 			continue
 		}
 		changed := hunk{lines: lines[from:i]}
-		out = append(out, hunkLines(changed.only("-"), changed.only("+"), false)...)
+		out = append(out, hunkLines(changed.only("-"), changed.only("+"))...)
 		if from = i + 1; i < len(lines) {
 			out = append(out, lines[i])
 		}
@@ -73,15 +73,14 @@ func refine(lines []hunkLine) (out []hunkLine) {
 func adopt(doc []string, lines []editLine) ([]string, error) {
 	w := newWriter(doc, lines)
 	partner := partners(lines)
-	for _, check := range [...]func([]editLine, []int) (string, bool){w.ambiguousLine, w.lostFirstIndent} {
-		if text, open := check(lines, partner); open {
-			return nil, unclear(text)
-		}
-	}
 	out := make([]string, len(lines))
 	first := true // no line has stayed so far
 	for i, l := range lines {
-		ok := true
+		twin := func(m editLine) bool {
+			same := m.text == l.text || lostOnlyFirst(w.pairs) && collapse(m.text) == collapse(l.text)
+			return m.op != '+' && same && m.file != l.file
+		}
+		ok := l.op != '-' || !slices.ContainsFunc(lines, twin) // which of both goes?
 		if out[i] = l.text; l.op == '+' {
 			at := place{first: first}
 			lacks := func(n int, op byte) bool { return n < 0 || n >= len(lines) || lines[n].op != op }
@@ -120,7 +119,7 @@ func partners(lines []editLine) []int {
 		}
 		best := 0.45
 		for j := max(from, i-maxApart); j < i && lines[j].op == '-'; j++ {
-			if now := likeness(lines[j].text, l.text); now > best {
+			if now := likeness(bodyOf(lines[j].text), bodyOf(l.text)); now > best {
 				best, out[i] = now, j
 			}
 		}
@@ -131,22 +130,21 @@ func partners(lines []editLine) []int {
 	return out
 }
 
-// likeness returns the share of words that two lines have in common, from 0 to 1.
+// likeness returns the share of two texts that is their common beginning and end, from 0 to 1.
 func likeness(a, b string) float64 {
-	notInWord := func(r rune) bool { return r != '_' && r != '$' && !unicode.IsLetter(r) && !unicode.IsDigit(r) }
-	has, n, both := map[string]int{}, 0, 0
-	for _, s := range strings.FieldsFunc(a, notInWord) {
-		has[s] += len(s)
-		n += len(s)
+	head, tail := commonEnds([]byte(a), []byte(b))
+	return float64(2*(head+tail)) / float64(max(1, len(a)+len(b)))
+}
+
+// commonEnds returns the lengths of the common beginning and of the common end behind it.
+func commonEnds[T comparable](a, b []T) (head, tail int) {
+	for head < min(len(a), len(b)) && a[head] == b[head] {
+		head++
 	}
-	for _, s := range strings.FieldsFunc(b, notInWord) {
-		n += len(s)
-		if has[s] >= len(s) {
-			has[s] -= len(s)
-			both += 2 * len(s)
-		}
+	for tail < min(len(a), len(b))-head && a[len(a)-1-tail] == b[len(b)-1-tail] {
+		tail++
 	}
-	return float64(both) / float64(max(n, 1))
+	return head, tail
 }
 
 // place is the position of a new line.
@@ -256,13 +254,20 @@ func (w *writer) write(s string, at place) (string, bool) {
 		return s, true
 	}
 	if strings.TrimSpace(s) == "" {
+		if len(w.blanks) == 0 {
+			return ending(s, w.tails)
+		}
 		return ending(s, w.blanks)
 	}
 	same := func(edit string) bool { return edit == s }
 	if at.first && indentOf(s) == "" {
 		same = func(edit string) bool { return collapse(edit) == collapse(s) }
 	}
-	if moved := counterparts(w.lines, same); len(moved) == 1 && !w.flat() && (at.partner == nil || at.first && indentOf(s) == "") {
+	moved := counterparts(w.lines, same)
+	switch {
+	case len(moved) > 1:
+		return "", false
+	case len(moved) == 1 && !w.flat() && (at.partner == nil || at.first && indentOf(s) == ""):
 		return moved[0], true
 	}
 	in, ok := w.indent(indentOf(s), at)
@@ -308,15 +313,9 @@ func (w *writer) body(s string, at place) (string, bool) {
 // tail returns the trailing white space of a new line.
 func (w *writer) tail(s string, at place) (string, bool) {
 	is := tailOf(s)
-	if at.partner != nil {
-		old, was := at.partner.text, tailOf(at.partner.file)
-		added := bodyOf(s) != bodyOf(old) && strings.HasPrefix(bodyOf(s), bodyOf(old))
-		switch {
-		case added && strings.Contains(was, "\t") && tailOf(old) != was:
-			return "", false // the addition may come before or after the tab
-		case is == tailOf(old):
-			return was, true
-		}
+	if at.partner != nil && is == tailOf(at.partner.text) { // a tab may end another column than the new text
+		was := tailOf(at.partner.file)
+		return was, is == was || !strings.Contains(was, "\t")
 	}
 	out, ok := ending(is, w.tails)
 	return out, ok && (is != "" || out == "") // the line may need trailing white space
@@ -329,58 +328,6 @@ func ending(is string, old []pair) (string, bool) {
 		return was[0], true
 	}
 	return is, !slices.ContainsFunc(old, func(p pair) bool { return p.edit != p.file && is+p.file != "" })
-}
-
-// ambiguousLine returns a new line that has several possible meanings, in an edit without
-// indentation for a file with indentation.
-func (w *writer) ambiguousLine(lines []editLine, partner []int) (text string, ok bool) {
-	plain := func(l editLine) bool { return indentOf(l.text) == "" }
-	indented := func(l editLine) bool { return l.op != '+' && indentOf(l.file) != "" }
-	if slices.ContainsFunc(lines, func(l editLine) bool { return !plain(l) }) || !slices.ContainsFunc(lines, indented) {
-		return "", false
-	}
-	twice, opened := "", ""
-	for i, l := range lines {
-		switch {
-		case l.op == '-':
-			same := func(m editLine) bool { return m.op != '+' && m.text == l.text }
-			if rest := slices.IndexFunc(lines[i+1:], same); rest >= 0 || slices.IndexFunc(lines, same) < i {
-				twice = l.text // ambiguous: one of two equal lines is gone
-			}
-			continue
-		case l.op == '+' && partner[i] < 0 && w.flat():
-			return l.text, true
-		}
-		s := strings.TrimSpace(l.text)
-		if opened != "" && s != "" && !strings.ContainsAny(s[:1], "})]") {
-			return opened, true // the content of a block is indented deeper
-		}
-		if opened = ""; l.op == '+' && s != "" && strings.ContainsAny(s[len(s)-1:], "{([:") {
-			opened = l.text
-		}
-	}
-	return twice, twice != "" && w.flat()
-}
-
-// lostFirstIndent returns the first new line of an edit whose first old line lost its
-// indentation, if that line is only a bracket and nothing else identifies it.
-func (w *writer) lostFirstIndent(lines []editLine, partner []int) (text string, ok bool) {
-	if !lostOnlyFirst(w.pairs) {
-		return "", false
-	}
-	bracket := func(s string) bool { return strings.TrimSpace(s) != "" && !telling([]string{s}, 1) }
-	head := slices.IndexFunc(lines, func(l editLine) bool { return l.op != '+' && strings.TrimSpace(l.text) != "" })
-	for i, l := range lines {
-		if i != head && l.op != ' ' && bracket(l.text) && collapse(l.text) == collapse(lines[head].text) {
-			return l.text, true // may be this line or the first one
-		}
-	}
-	first := slices.IndexFunc(lines, func(l editLine) bool { return l.op != '-' })
-	if first <= 0 {
-		return "", false
-	}
-	l := lines[first]
-	return l.text, bracket(l.text) && indentOf(l.text) == "" && (l.op == ' ' || partner[first] != 0)
 }
 
 // translate turns an indentation of the edit into one of the file.

@@ -1,6 +1,7 @@
 package patch
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"unicode"
@@ -88,11 +89,6 @@ func (p *applier) apply(h hunk) error {
 	if m != nil {
 		return p.applyMatch(*m)
 	}
-	if !h.block {
-		if done, err := p.applyParts(h); done || err != nil {
-			return err
-		}
-	}
 	return p.mismatch(h)
 }
 
@@ -140,15 +136,33 @@ func (p *applier) insert(h hunk) (done bool, err error) {
 	return true, nil
 }
 
+// replaceRange applies a hunk that gives the range of lines to replace instead of
+// their text.
+func (p *applier) replaceRange(h hunk) error {
+	from, to := p.shifted(h.start-1), p.shifted(h.end-1)+1
+	if from < 0 || to < from || to > len(p.doc.lines) {
+		return p.fault(h, "is for lines %d-%d, but the file has %d lines", h.start, h.end, len(p.doc.lines))
+	}
+	if why := p.doc.misplacement(h.fresh(), from, to); why != "" {
+		return fmt.Errorf(
+			"apply edit: with %s, lines %d-%d, %s; are those the lines that are meant? The file has there\n%s",
+			p.name(h),
+			from+1,
+			to,
+			why,
+			p.doc.region(from, to-from),
+		)
+	}
+	p.put(h, from, to, false)
+	return nil
+}
+
 // locate returns the place at which the hunk fits, or nil if it fits nowhere. It
 // returns an error if several places fit and nothing decides between them.
 func (p *applier) locate(h hunk) (*match, error) {
 	for _, v := range h.variants() {
 		if m, err := p.try(v); m != nil || err != nil {
-			if m != nil && m.level >= spacing && !h.block && (p.hasRival(*m) || p.closesElsewhere(*m)) {
-				return nil, nil
-			}
-			if m != nil && !telling(v.old(), 3) && p.bareRival(*m) {
+			if m != nil && m.level >= spacing && !h.block && p.closesElsewhere(*m) {
 				return nil, nil
 			}
 			return m, err
@@ -160,15 +174,31 @@ func (p *applier) locate(h hunk) (*match, error) {
 	return p.nearly(h), nil
 }
 
-// bareRival reports whether lines without words, which are weak evidence, also match
-// at the place given by the hunk's line number, or anywhere else if the match was
-// tolerant.
-func (p *applier) bareRival(m match) bool {
-	old, said := m.hunk.old(), p.expected(m.hunk)
-	if m.level >= spacing {
-		return len(p.doc.find(old, spacing)) > 1
+// votes returns the votes of a hunk's lines. Its line number counts as one.
+func (p *applier) votes(h hunk) map[int]int {
+	votes := p.doc.votes(h.old(), trailing)
+	if said := p.expected(h); said >= 0 {
+		votes[said]++
 	}
-	return !m.hunk.block && said >= 0 && said != m.at && p.doc.at(said, old, spacing)
+	return votes
+}
+
+// votes counts, for each index at which lines could begin, the telling ones that are at their places.
+func (d *document) votes(lines []string, level int) map[int]int {
+	const maxAlike = 8 // equal lines to count
+	where := map[string][]int{}
+	for i, text := range lines {
+		if k := normal(text, level); len(where[k]) < maxAlike && telling([]string{text}, 3) {
+			where[k] = append(where[k], i)
+		}
+	}
+	votes := map[int]int{}
+	for i, k := range d.keysAt(level) {
+		for _, at := range where[k] {
+			votes[i-at]++
+		}
+	}
+	return votes
 }
 
 // try locates a hunk, first at its line number, then at increasingly tolerant levels
@@ -331,7 +361,10 @@ func (p *applier) bestMatch(h hunk, named bool) *match {
 	if best == 0 || twice || done {
 		return nil
 	}
-	core := h.part(lead, end).old()
+	core, at := h.part(lead, end).old(), place+lead
+	if len(core) == 0 && at > 0 && at < len(p.doc.lines) && p.doc.lines[at-1].text == p.doc.lines[at].text {
+		return nil // above, between or below the two lines
+	}
 	for level := range levels {
 		if !p.doc.at(place+lead, core, level) {
 			continue
@@ -390,44 +423,6 @@ func telling(lines []string, enough int) bool {
 	return n >= enough
 }
 
-// applyParts applies a hunk with "…" in its context part by part, and reports whether
-// all parts fit. A hunk without such a marker is not split: it is for another state
-// of the file.
-func (p *applier) applyParts(h hunk) (bool, error) {
-	parts := h.parts()
-	if len(parts) < 2 {
-		return false, nil
-	}
-	for _, part := range parts {
-		m, err := p.locate(part)
-		if m == nil || err != nil || m.at < p.after {
-			return false, nil
-		}
-		if err := p.applyMatch(*m); err != nil {
-			return false, err
-		}
-	}
-	return true, nil
-}
-
-// parts splits a hunk at placeholder lines and returns the parts with changes.
-func (h hunk) parts() []hunk {
-	var out []hunk
-	from := 0
-	for i := 0; i <= len(h.lines); i++ {
-		if i < len(h.lines) && (h.lines[i].op != ' ' || !isEllipsis(h.lines[i].text)) {
-			continue
-		}
-		part := h.part(from, i)
-		part.start = 0
-		if slices.ContainsFunc(part.lines, func(l hunkLine) bool { return l.op != ' ' }) {
-			out = append(out, part)
-		}
-		from = i + 1
-	}
-	return out
-}
-
 // keysAt returns the normal forms of the lines of d at a level, cached.
 func (d *document) keysAt(level int) []string {
 	if d.keys[level] == nil {
@@ -439,31 +434,25 @@ func (d *document) keysAt(level int) []string {
 	return d.keys[level]
 }
 
-// find returns every index at which want occurs in d, in linear time: by the table of the
-// Knuth-Morris-Pratt search, of want, a line that no text has, and the file.
+// find returns every index at which want occurs in d.
 func (d *document) find(want []string, level int) (out []int) {
-	n := len(want)
-	if n == 0 || n > len(d.lines) {
+	if len(want) == 0 || len(want) > len(d.lines) {
 		return nil
 	}
-	all := make([]string, 0, n+1+len(d.lines))
-	for _, w := range want {
-		all = append(all, normal(w, level))
+	keys := make([]string, len(want))
+	for i, w := range want {
+		keys[i] = normal(w, level)
 	}
-	all = append(append(all, "\n"), d.keysAt(level)...)
-	back := make([]int, len(all))
-	for i, k := 1, 0; i < len(all); i++ {
-		for k > 0 && all[i] != all[k] {
-			k = back[k-1]
+	rest, sought := "\n"+strings.Join(d.keysAt(level), "\n")+"\n", "\n"+strings.Join(keys, "\n")+"\n"
+	for line := 0; ; line++ {
+		i := strings.Index(rest, sought)
+		if i < 0 {
+			return out
 		}
-		if all[i] == all[k] {
-			k++
-		}
-		if back[i] = k; k == n {
-			out = append(out, i-2*n)
-		}
+		line += strings.Count(rest[:i], "\n")
+		out = append(out, line)
+		rest = rest[i+1:]
 	}
-	return out
 }
 
 // at reports whether want occurs at index i.
@@ -477,21 +466,4 @@ func (d *document) at(i int, want []string, level int) bool {
 		}
 	}
 	return true
-}
-
-// nearest returns the region of d most similar to want, for error messages: the one
-// with the most lines of want at the same offsets, or else a line with few wrong
-// characters, and a description of those. n is 0 if nothing is similar.
-func (d *document) nearest(want []string) (from, n int, differ string) {
-	most := 0
-	for at, n := range d.votes(want, spacing) {
-		if n > most || n == most && at < from {
-			from, most = at, n
-		}
-	}
-	if most == 0 {
-		return d.alike(want)
-	}
-	from = max(0, from)
-	return from, min(len(want), len(d.lines)-from), ""
 }

@@ -6,36 +6,30 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/handrail-bot/handrail/gitops/lines"
 	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
-// Omission searches content, the text of a whole file, for a placeholder line such as
-// "// rest of code unchanged". A line that is also in before, the old text, does not
-// count. Omission returns the 1-based number of the first such line and its text, or
-// 0.
-func Omission(name, before, content string) (int, string) {
-	had := trimmedSet(splitText(before))
-	old, add := texts(splitText(before)), texts(splitText(content))
-	muchLost := len(old)-len(add) >= 20 && !prose(name)
-	for _, span := range lines.Compare(old, add) {
-		fresh := withText(add[span.B:span.BEnd])
-		less := withText(old[span.A:span.AEnd]) - fresh
-		shrinks := less > 0 && !prose(name)
-		for i := span.B; i < span.BEnd; i++ {
-			s := strings.TrimSpace(add[i])
-			if s == "" || had[s] {
-				continue
-			}
-			if standsForText(s, shrinks, path.Ext(name)) || muchLost && promises(s) {
-				return i + 1, s
-			}
-			if shrinks && inPlace(path.Ext(name), add[i], fresh == 1 && less > 3, add[:i]) { //control:omitted-by-form
-				return i + 1, s
-			}
+// omission finds a placeholder line such as "// rest of code unchanged". A line that the file has
+// already does not count, and prose may quote one between fences.
+func (a addition) omission() int {
+	fresh := withText(a.add)
+	less := withText(a.old) - fresh
+	shrinks := less > 0 && !prose(a.name)
+	muchLost := len(a.file)-len(a.text) >= 20 && !prose(a.name)
+	ext := path.Ext(a.name)
+	for i, line := range a.add {
+		s := strings.TrimSpace(line)
+		if s == "" || a.had[s] || prose(a.name) && a.quoted[a.is+i] {
+			continue
+		}
+		if standsForText(s, shrinks, ext) || muchLost && promises(s) {
+			return i
+		}
+		if shrinks && inPlace(ext, line, fresh == 1 && less > 3, a.text[:a.is+i]) { //control:omitted-by-form
+			return i
 		}
 	}
-	return 0, ""
+	return -1
 }
 
 // withText counts the lines that are not blank.
@@ -65,9 +59,6 @@ func inPlace(ext, s string, alone bool, above []string) bool {
 	body := strings.TrimSpace(strings.Trim(s[at[1]:], "*/-<>()[]{}=~#'\" "))
 	words := strings.Fields(body)
 	switch {
-	case s[0] == '<' && !strings.HasPrefix(s, "<!--"):
-		n := tallyOf(body)
-		return strings.HasSuffix(s, ">") && len(words) > 1 && n.leftOut > 0 && n.own == 0 && !kind("x"+ext, markup)
 	case bracketed(s[:at[1]]) || len(words) == 0:
 		return false
 	case startsWithDots(s[at[1]:]) || startsWithDots(s): // in any language
@@ -122,7 +113,7 @@ var leader = pattern.Lazy(
 const (
 	leftOutWords = " rest remainder remaining existing previous original other others current everything more etc so "
 	stateWords   = " unchanged same unmodified identical untouched omitted truncated abbreviated shortened elided skipped " +
-		"snip snipped ditto brevity continue continues stay stays remain remains "
+		"snip snipped ditto brevity continues stay stays remain remains "
 	weakWords    = " change changed changes keep keeps kept left before above shown "
 	thanWords    = " as no not nothing "
 	promiseWords = " todo fixme implement add write port copy fill complete missing "

@@ -17,17 +17,17 @@
 //	text.go       edits by string, by line and by range
 //	document.go   a file's lines, line endings and final newline
 //	compare.go    equality of lines, diffs to show
-//	heuristics.go signs of another place, and of lines foreign to the file
-//	clean.go      wrapping that weak models put around a file; contents that are no file
-//	shown.go      text that Handrail itself writes around and in place of a file's
+//	scope.go      the definition that a diff names, and its region
+//	balance.go    brackets that an edit leaves over, lines that it repeats
+//	nearest.go    the text most like lines that are missing
+//	foreign.go    lines of edit formats and of Handrail, which no file has
 //	omission.go   "// rest of code unchanged"
+//	clean.go      wrapping that weak models put around a file; contents that are no file
 package patch
 
 import (
 	"errors"
-	"html"
 	"slices"
-	"strings"
 )
 
 // Edit is a change to one file. Path and To are as written, without the a/ and b/ of
@@ -56,11 +56,10 @@ type hunk struct {
 }
 
 type hunkLine struct {
-	op    byte // ' ', '-' or '+'
-	text  string
-	cr    bool // ends in \r\n
-	noEOL bool // no newline follows
-	raw   bool // lacks the first column; only at the end of a hunk
+	op   byte // ' ', '-' or '+'
+	text string
+	eol  string // "\n", "\r\n", or "" if no newline follows
+	raw  bool   // lacks the first column; only at the end of a hunk
 }
 
 // Applied is the result of an edit. Notes say where the match was tolerant.
@@ -86,9 +85,6 @@ func Parse(text string) ([]Edit, error) {
 		return nil, err
 	}
 	edits = Join(edits)
-	if len(edits) == 0 && strings.Contains(text, "&lt;&lt;&lt;&lt;&lt;") {
-		return Parse(html.UnescapeString(text)) // all of it is escaped, markers included
-	}
 	if len(edits) == 0 {
 		return nil, errors.New(
 			"parse edit: there is neither a unified diff (@@ … @@ and lines that start with -, + or a space) nor a <<<<<<< SEARCH block in it",

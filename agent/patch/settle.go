@@ -42,36 +42,36 @@ type stretch struct {
 // begins and ends the lines that it deletes with lines of the file. If the answer is anything
 // else, the error is that of Merge.
 func Settle(before, sketch, answer string) (Applied, error) {
-	return mergeSketch(before, sketch, strings.TrimSpace(answer) != "", func(m *merger, g stretch) bool {
-		text, _ := Clean("", strings.Join(texts(m.doc.lines[g.from:g.to]), "\n"), answer)
-		said := texts(splitText(text))
-		from, to := trimEnds(said, isBlank)
-		s := settler{
-			merger:  m,
-			stretch: g,
-			answer:  said[from:to],
-			names:   map[string][]int{},
-			dead:    map[[3]int]bool{},
-			tries:   maxTries,
+	return mergeSketch(before, sketch, answer)
+}
+
+// mergeSketch merges the parts of a sketch. An answer that is not blank decides about the first
+// run of them whose places are open.
+func mergeSketch(before, sketch, answer string) (Applied, error) {
+	d := newDocument(before)
+	segments, markers := cutSketch(d, sketch)
+	if markers == 0 {
+		return Applied{}, errors.New(
+			"merge sketch: there is no marker such as \"// ... existing code ...\" in it, so it does not say what stays",
+		)
+	}
+	m := merger{applier: applier{doc: d}}
+	for len(segments) > 0 {
+		err := m.merge(segments[0])
+		if err == nil {
+			segments = segments[1:]
+			continue
 		}
-		for i, l := range m.doc.lines {
-			if name := defined(l.text, false); name != "" {
-				s.names[name] = append(s.names[name], i)
-			}
+		if !errors.As(err, new(openAnchor)) {
+			return Applied{}, err
 		}
-		if !s.place(0, 0, g.from) {
-			return false
+		g := m.open(segments)
+		if isBlank(answer) || !m.settle(g, answer) {
+			return Applied{}, m.unsettled(g, err)
 		}
-		m.pos = g.to
-		for k, at := range slices.Backward(s.at) {
-			part, add := g.parts[k], s.spaced(k)
-			m.put(hunk{lines: hunkLines(texts(m.doc.lines[at.from:at.to]), add, false)}, at.from, at.to, false)
-			m.pos += len(add) - (at.to - at.from)
-			m.note("the part at line %d of the edit was put at line %d of the file, where a question to the model put it",
-				part.source, at.from+1)
-		}
-		return true
-	})
+		answer, segments = "", segments[len(g.parts):]
+	}
+	return Applied{Text: d.String(), Notes: m.notes}, nil
 }
 
 // open returns the parts from the first one on that have no certain place, and the lines
@@ -110,152 +110,120 @@ func (m *merger) unsettled(g stretch, err error) error {
 	return u
 }
 
-// settler reads the places of parts out of an answer.
-type settler struct {
-	*merger
-	stretch
-	answer []string
-	at     []spot           // the places of the parts
-	names  map[string][]int // the lines of the file that define each name
-	dead   map[[3]int]bool
-	tries  int
+// settle puts the parts of a stretch where an answer has them. It reports whether it could.
+func (m *merger) settle(g stretch, answer string) bool {
+	old := texts(m.doc.lines[g.from:g.to])
+	text, _ := Clean("", strings.Join(old, "\n"), answer)
+	said := flat(texts(splitText(text)))
+	from, to := trimEnds(said, isBlank)
+	a := compareAnswer(flat(old), said[from:to])
+	owner := make([]int, len(a.lines)) // the part that each line is of, counted from 1
+	next := 0
+	for k, p := range g.parts {
+		at, n := a.find(flat(p.lines), next), len(p.lines)
+		if at < 0 || !m.fits(p.lines, a.fresh[at:at+n], g.from+a.file[at], g.from+a.file[at+n]) { //control:sketch-places
+			return false
+		}
+		for i, l := range p.lines {
+			a.lines[at+i], owner[at+i] = l, k+1
+		}
+		next = at + n
+		m.note("the part at line %d of the edit was put at line %d of the file, where a question to the model put it",
+			p.source, g.from+a.file[at]+1)
+	}
+	for _, s := range a.spans {
+		if !allowed(s, flat(old), a.lines, owner) {
+			return false
+		}
+	}
+	m.put(hunk{lines: hunkOf(a.spans, old, a.lines)}, g.from, g.to, false)
+	m.pos = g.from + len(a.lines)
+	return true
 }
 
-// spot is the place of a part: the lines [from, to) of the file that it takes, and its first line in
-// the answer.
-type spot struct{ from, to, said int }
+// answered is the text of a model beside the lines that it is to change.
+type answered struct {
+	lines []string
+	spans []lines.Span // the changes
+	fresh []bool       // the lines that are new
+	file  []int        // the old line at which each line is, and the end
+}
 
-// spaced returns the lines of a part that is new, with the blank lines above and below that the
-// answer has, and those of any other as they are.
-func (s *settler) spaced(k int) []string {
-	at, part := s.at[k], s.parts[k].lines
-	if at.from < at.to {
-		return part
+func compareAnswer(old, said []string) answered {
+	a := answered{said, lines.Compare(old, said), make([]bool, len(said)), make([]int, len(said)+1)}
+	at := 0
+	for _, s := range append(a.spans[:len(a.spans):len(a.spans)], lines.Span{A: len(old), AEnd: len(old), B: len(said), BEnd: len(said)}) {
+		for ; at < s.BEnd; at++ {
+			a.fresh[at] = at >= s.B
+			a.file[at] = min(s.A, s.A-(s.B-at))
+		}
+		a.file[at] = s.AEnd
 	}
-	apart := func(said, file int) bool {
-		return said >= 0 && said < len(s.answer) && isBlank(s.answer[said]) &&
-			file >= 0 && file < len(s.doc.lines) && !isBlank(s.doc.lines[file].text)
+	return a
+}
+
+// find returns the first line from next on at which a part is in the answer and changes something,
+// or -1.
+func (a answered) find(part []string, next int) int {
+	for i := next; i+len(part) <= len(a.lines); i++ {
+		taken := a.file[i+len(part)]-a.file[i] != len(part) || slices.Contains(a.fresh[i:i+len(part)], true)
+		if taken && slices.Equal(a.lines[i:i+len(part)], part) {
+			return i
+		}
 	}
-	if apart(at.said+len(part), at.to) {
-		part = append(slices.Clone(part), "")
+	return -1
+}
+
+// allowed reports whether a change of an answer is one of its parts: it adds lines of parts alone,
+// and deletes lines between two that a part shows to stay, if no shorter deletion would do.
+func allowed(s lines.Span, old, said []string, owner []int) bool {
+	for i := s.B; i < s.BEnd; i++ {
+		if owner[i] == 0 && !isBlank(said[i]) {
+			return false
+		}
 	}
-	if apart(at.said-1, at.from-1) {
-		part = append([]string{""}, part...)
+	if s.A == s.AEnd {
+		return true
 	}
-	return part
+	between := s.B > 0 && s.BEnd < len(owner) && owner[s.B-1] > 0 && owner[s.B-1] == owner[s.BEnd]
+	return between && !slices.ContainsFunc(old[s.A:s.AEnd], func(gone string) bool {
+		return gone == old[s.A-1] || gone == old[s.AEnd]
+	})
 }
 
 func isBlank(s string) bool { return strings.TrimSpace(s) == "" }
 
-// maxTries bounds the comparisons of parts with lines of the file.
-const maxTries = 200
-
-// place finds the places of the parts from the k-th on, in the answer from line i and in the
-// file from line j on.
-func (s *settler) place(k, i, j int) bool {
-	state := [3]int{k, i, j}
-	if s.dead[state] {
-		return false
-	}
-	s.dead[state] = true
-	switch {
-	case k < len(s.parts) && s.placeHere(k, i, j):
-		return true
-	case i < len(s.answer) && j < s.to && normal(s.answer[i], trailing) == normal(s.doc.lines[j].text, trailing):
-		return s.place(k, i+1, j+1)
-	case i < len(s.answer) && isBlank(s.answer[i]): // it changes nothing
-		return s.place(k, i+1, j)
-	}
-	return k == len(s.parts) && i == len(s.answer) && j == s.to
-}
-
-// placeHere is place for a k-th part that is in the answer at line i.
-func (s *settler) placeHere(k, i, j int) bool {
-	part := s.parts[k].lines
-	if len(s.answer)-i < len(part) || !equalLines(s.answer[i:i+len(part)], part) {
-		return false
-	}
-	for to := j; to <= s.to; to++ {
-		if !s.fits(part, j, to) { //control:sketch-places
-			continue
-		}
-		s.at = append(s.at, spot{j, to, i})
-		if s.place(k+1, i+len(part), to) {
-			return true
-		}
-		s.at = s.at[:len(s.at)-1]
-	}
-	return false
-}
-
-func equalLines(a, b []string) bool {
-	return slices.EqualFunc(a, b, func(x, y string) bool { return normal(x, trailing) == normal(y, trailing) })
-}
-
 // fits reports whether a part of a sketch can mean to take the place of lines [from, to): it
-// deletes only lines that it shows to be gone, repeats no line that it means, and leaves the file
-// whole.
-func (s *settler) fits(part []string, from, to int) bool {
-	old := texts(s.doc.lines[from:to])
-	if to > from && (!hasLine(part, old[0]) || !hasLine(part, old[len(old)-1])) {
+// repeats no line that it means, and leaves the file whole. fresh says which of its lines are new.
+func (m *merger) fits(part []string, fresh []bool, from, to int) bool {
+	if m.repeats(part, fresh, from, to) || m.doc.imbalance(part, from, to) != "" ||
+		to > from && m.losesDefinition(part, from, to-1) {
 		return false
 	}
-	if s.tries--; s.tries < 0 {
-		return false
-	}
-	fresh := make([]bool, len(part)) // the lines that would be new
-	for _, sp := range lines.Compare(flat(old), flat(part)) {
-		for b := sp.B; b < sp.BEnd; b++ {
-			fresh[b] = true
-		}
-		if sp.A == sp.AEnd {
-			continue
-		}
-		if sp.A == 0 || sp.AEnd == len(old) { // nothing in the sketch says where the deletion begins or ends
-			return false
-		}
-		for _, gone := range old[sp.A:sp.AEnd] { // a shorter deletion would do
-			if same := flat([]string{gone, old[sp.A-1], old[sp.AEnd]}); same[0] == same[1] || same[0] == same[2] {
-				return false
-			}
-		}
-	}
-	if s.repeats(part, fresh, from, to) || s.doc.imbalance(part, from, to) != "" ||
-		to > from && s.losesDefinition(part, from, to-1) {
-		return false
-	}
-	spelled, err := respell(texts(s.doc.lines), part, old, false)
+	spelled, err := respell(texts(m.doc.lines), part, texts(m.doc.lines[from:to]), false)
 	return err == nil && slices.Equal(spelled, part)
 }
 
 // repeats reports whether one of the fresh lines of a part means a line outside of [from, to):
 // at an end of the part, if it is there only once, or if it defines the same.
-func (s *settler) repeats(part []string, fresh []bool, from, to int) bool {
+func (m *merger) repeats(part []string, fresh []bool, from, to int) bool {
 	depth := len(indentOf(part[0]))
+	outside := func(at int) bool { return at < from || at >= to }
 	for i, l := range part {
 		if !fresh[i] {
 			continue
 		}
-		outside := func(at int) bool { return at < from || at >= to }
-		elsewhere := 0
-		for _, at := range s.doc.find([]string{l}, spacing) {
-			if outside(at) {
-				elsewhere++
-			}
-		}
+		elsewhere := slices.DeleteFunc(m.doc.find([]string{l}, spacing), func(at int) bool { return !outside(at) })
 		atEnd := (i == 0 || i == len(part)-1) && telling([]string{l}, 1)
-		if atEnd && elsewhere > 0 || elsewhere == 1 && telling([]string{l}, 6) { //control:sketch-anchor-stays
+		if atEnd && len(elsewhere) > 0 || len(elsewhere) == 1 && telling([]string{l}, 6) { //control:sketch-anchor-stays
 			return true
 		}
-		if len(indentOf(l)) <= depth && slices.ContainsFunc(s.names[defined(l, false)], outside) {
+		name := defined(l, false)
+		if name != "" && len(indentOf(l)) <= depth && slices.ContainsFunc(definitions(m.doc.lines, name), outside) {
 			return true
 		}
 	}
 	return false
-}
-
-func hasLine(part []string, l string) bool {
-	return slices.ContainsFunc(part, func(s string) bool { return normal(s, trailing) == normal(l, trailing) })
 }
 
 // flat returns lines without the white space at their ends.
@@ -265,33 +233,4 @@ func flat(list []string) []string {
 		out[i] = normal(s, trailing)
 	}
 	return out
-}
-
-// mergeSketch merges the parts of a sketch. settle, if given, places a run of them whose places
-// are open, once; it reports whether it could.
-func mergeSketch(before, sketch string, answered bool, settle func(*merger, stretch) bool) (Applied, error) {
-	d := newDocument(before)
-	segments, markers := cutSketch(d, sketch)
-	if markers == 0 {
-		return Applied{}, errors.New(
-			"merge sketch: there is no marker such as \"// ... existing code ...\" in it, so it does not say what stays",
-		)
-	}
-	m := merger{applier: applier{doc: d}}
-	for len(segments) > 0 {
-		err := m.merge(segments[0])
-		if err == nil {
-			segments = segments[1:]
-			continue
-		}
-		if !errors.As(err, new(openAnchor)) {
-			return Applied{}, err
-		}
-		g := m.open(segments)
-		if !answered || !settle(&m, g) {
-			return Applied{}, m.unsettled(g, err)
-		}
-		answered, segments = false, segments[len(g.parts):]
-	}
-	return Applied{Text: d.String(), Notes: m.notes}, nil
 }

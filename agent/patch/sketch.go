@@ -21,7 +21,7 @@ type segment struct {
 // rest of it. The text between them is replaced. If the anchors are ambiguous, the
 // error is an [Unsettled] if the places are among few lines, and says how to extend the
 // segment.
-func Merge(before, sketch string) (Applied, error) { return mergeSketch(before, sketch, false, nil) }
+func Merge(before, sketch string) (Applied, error) { return mergeSketch(before, sketch, "") }
 
 // cutSketch splits a sketch at its markers. A line that is also in the file is no
 // marker.
@@ -65,10 +65,6 @@ func (m *merger) merge(s segment) error {
 	if err != nil {
 		return err
 	}
-	bare := level >= spacing && len(s.lines) > 1 && !telling(s.lines[len(s.lines)-1:], 1) && !oneBlock(s.lines)
-	if m.continuesBelow(s.lines, to) || bare && len(m.left(s.lines[len(s.lines)-1:], level, from)) > 1 {
-		return m.anchorError(s, s.lines[len(s.lines)-1], "ends", "after")
-	}
 	old := texts(m.doc.lines[from : to+1])
 	lines, err := respell(texts(m.doc.lines), s.lines, old, level >= spacing)
 	why := ""
@@ -95,7 +91,7 @@ func (m *merger) merge(s segment) error {
 			to+1,
 		)
 	}
-	m.put(hunk{lines: hunkLines(old, lines, false)}, from, to+1, false)
+	m.put(hunk{lines: hunkLines(old, lines)}, from, to+1, false)
 	m.pos = from + len(lines)
 	return nil
 }
@@ -136,23 +132,18 @@ func (m *merger) end(s segment, from, level int) (int, error) {
 			return to, nil
 		}
 	}
-	best := -1
 	for k := 1; k <= n; k++ {
 		found := m.left(s.lines[n-k:], level, from)
 		if len(found) == 0 {
 			break
 		}
-		best = k
-		if to := found[0] + k - 1; len(found) == 1 && !m.losesDefinition(s.lines, from, to) {
-			return to, nil
-		} else if len(found) == 1 {
-			break
+		if len(found) > 1 {
+			continue
 		}
-	}
-	if best > 0 && (telling([]string{last}, 1) || strings.ContainsAny(last, "})]")) {
-		if to, ok := m.blockEnd(from, last, level); ok && !m.losesDefinition(s.lines, from, to) {
+		if to := found[0] + k - 1; !m.losesDefinition(s.lines, from, to) {
 			return to, nil
 		}
+		break
 	}
 	return 0, m.anchorError(s, last, "ends", "after")
 }
@@ -169,18 +160,6 @@ func (m *merger) losesDefinition(lines []string, from, to int) bool {
 		}
 	}
 	return false
-}
-
-// continuesBelow reports whether at least two lines of a segment occur in the file only after
-// its end, and would be duplicated.
-func (m *merger) continuesBelow(lines []string, to int) bool {
-	n := 0
-	for _, s := range lines {
-		if at := m.doc.find([]string{s}, spacing); len(at) == 1 && at[0] > to && telling([]string{s}, 6) {
-			n++
-		}
-	}
-	return n > 1
 }
 
 // oneBlock reports whether the last line closes the block of the first one.
@@ -259,24 +238,9 @@ func respell(doc, sketch, old []string, tolerant bool) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	mixed := slices.ContainsFunc(old, func(s string) bool { // a step may be either
-		return strings.Contains(indentOf(s), "\t") && strings.Contains(indentOf(s), " ")
-	})
 	for j, l := range edit {
-		in := indentOf(l.text)
-		if l.op == '+' && in != "" && (w.forTabs || w.forSpaces) && (mixed || in == indentOf(out[j])) {
-			return nil, unclear(l.text) // nothing in the sketch shows the lines that it replaces
-		}
-		certain := !slices.ContainsFunc(old, func(t string) bool { // false if a line of the file was moved
-			return collapse(t) == collapse(l.text) && t != out[j]
-		})
 		if l.op == ' ' {
 			out[j] = l.file
-			in, _ := w.translate(indentOf(l.text), j == 0)
-			certain = strings.TrimSpace(l.text) == "" || in == indentOf(l.file) // false: it may have been indented deeper
-		}
-		if !certain {
-			return nil, unclear(l.text)
 		}
 	}
 	return out, nil
@@ -306,19 +270,8 @@ func pairUp(sketch, old []string) []editLine {
 }
 
 // inexact reports whether the white space of the sketch lines that the file has too differs
-// without intent: spaces for tabs, within lines, at their ends, or a depth that differs by
-// other than whole steps.
+// without intent: spaces for tabs, within lines, or at their ends.
 func (w *writer) inexact() bool {
-	by := 0
-	for _, p := range w.pairs {
-		d := len(p.edit) - len(p.file)
-		if d != 0 && (by != 0 && d != by || d%max(1, len(w.unit)) != 0) {
-			return true
-		}
-		if d != 0 {
-			by = d
-		}
-	}
 	differ := func(p pair) bool { return p.edit != p.file }
 	return w.forTabs || w.forSpaces || w.gaps || slices.ContainsFunc(w.tails, differ)
 }

@@ -180,9 +180,9 @@ func Block(search, replace string, line int) Edit {
 // Lines returns the edit that replaces lines from to to, both included, with text.
 func Lines(from, to int, text string) Edit {
 	h := hunk{block: true, start: from, end: to}
-	add, _ := unescape(splitText(text))
+	add := unescape(splitText(text))
 	for _, s := range unnumbered(add, from) {
-		h.lines = append(h.lines, hunkLine{op: '+', text: s})
+		h.lines = append(h.lines, hunkLine{op: '+', text: s, eol: "\n"})
 	}
 	return Edit{hunks: []hunk{h}}
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
 // unifiedParser reads unified diffs as git, diff and models write them.
@@ -169,11 +171,6 @@ func headerPath(s string) string {
 func (p *unifiedParser) hunk() {
 	h, old, added, counted := hunkHeader(p.lines[p.i].text)
 	p.i++
-	for p.i < len(p.lines) && strings.HasPrefix(p.lines[p.i].text, "@@") && h.section != "" {
-		h, _, _, _ = hunkHeader(p.lines[p.i].text)
-		counted = false
-		p.i++
-	}
 	if counted {
 		if strict, next, ok := p.strict(h, old, added); ok {
 			p.i = next
@@ -196,38 +193,26 @@ func (p *unifiedParser) addHunk(h hunk) {
 	e.hunks = append(e.hunks, h)
 }
 
-// hunkHeader parses "@@ -1,2 +3,4 @@ section" and its variants by models.
+// positions matches the numbers in the header of a hunk, as programs and as models write them.
+var positions = pattern.Lazy(`^-(\d{1,9})(?:,(\d{1,9}))?(\s+\+\d{1,9}(?:,(\d{1,9}))?)?(?:\s|$)|^(?i:line )?(\d{1,9})$`)
+
+// hunkHeader parses "@@ -1,2 +3,4 @@ section" and its variants by models. The counts are those of
+// old and new lines, if it has them.
 func hunkHeader(s string) (h hunk, old, added int, counted bool) {
 	inner, section, _ := strings.Cut(strings.TrimPrefix(s, "@@"), "@@")
-	h.section = strings.TrimSpace(section)
-	f := strings.Fields(inner)
-	if len(f) == 0 || !strings.HasPrefix(f[0], "-") {
-		h.section = cmp.Or(h.section, strings.TrimSpace(inner))
-		if n, err := strconv.Atoi(strings.TrimPrefix(strings.ToLower(h.section), "line ")); err == nil && n > 0 {
-			h.start, h.section = n, ""
-		}
-		return h, 0, 0, false
+	inner, h.section = strings.TrimSpace(inner), strings.TrimSpace(section)
+	number := func(s string) int { n, _ := strconv.Atoi(cmp.Or(s, "1")); return n }
+	switch m := positions().FindStringSubmatch(inner); {
+	case m == nil && !strings.HasPrefix(inner, "-"):
+		h.section = cmp.Or(h.section, inner)
+	case m == nil:
+	case m[5] != "":
+		h.start = number(m[5])
+	default:
+		h.start, old, added, counted = number(m[1]), number(m[2]), number(m[4]), m[3] != ""
+		h.zero = old == 0
 	}
-	var ok1, ok2 bool
-	h.start, old, ok1 = span(f[0][1:])
-	h.zero = ok1 && old == 0
-	if len(f) > 1 && strings.HasPrefix(f[1], "+") {
-		_, added, ok2 = span(f[1][1:])
-	}
-	return h, old, added, ok1 && ok2
-}
-
-func span(s string) (start, count int, ok bool) {
-	a, b, two := strings.Cut(s, ",")
-	start, err := strconv.Atoi(a)
-	if err != nil || start < 0 {
-		return 0, 0, false
-	}
-	if !two {
-		return start, 1, true
-	}
-	count, err = strconv.Atoi(b)
-	return start, count, err == nil && count >= 0
+	return h, old, added, counted
 }
 
 // strict reads as many lines as the header counts, if the counts are consistent.
@@ -269,17 +254,15 @@ func opLine(l line, op byte) hunkLine {
 	if text != "" {
 		text = text[1:]
 	}
-	return hunkLine{op: op, text: text, cr: l.eol == "\r\n"}
+	return hunkLine{op: op, text: text, eol: cmp.Or(l.eol, "\n")}
 }
 
 // endLine marks the last line as unterminated.
 func endLine(h *hunk) {
 	if n := len(h.lines); n > 0 {
 		l := &h.lines[n-1]
-		l.noEOL = true
-		if l.cr {
-			l.text, l.cr = l.text+"\r", false
-		}
+		l.text += strings.TrimSuffix(l.eol, "\n") // a carriage return alone ends no line
+		l.eol = ""
 	}
 }
 
@@ -296,7 +279,7 @@ func (p *unifiedParser) loose(h hunk, header bool) hunk {
 			h.lines = append(h.lines, opLine(l, l.text[0]))
 			lastOp = len(h.lines)
 		default:
-			h.lines = append(h.lines, hunkLine{op: ' ', text: l.text, cr: l.eol == "\r\n", raw: true})
+			h.lines = append(h.lines, hunkLine{op: ' ', text: l.text, eol: cmp.Or(l.eol, "\n"), raw: true})
 		}
 	}
 	for i := range lastOp {

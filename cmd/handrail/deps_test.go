@@ -87,7 +87,7 @@ var arrows = map[string][]string{
 	"agent/llm":                     {},
 	"agent/lsp":                     {},
 	"agent/lsp/lsptest":             {},
-	"agent/patch":                   {"agent/patch/syntax", "gitops/lines", "policy/untrusted/marks"},
+	"agent/patch":                   {"agent/patch/syntax", "agent/workspace/outline", "gitops/lines"},
 	"agent/patch/fragment":          {"agent/workspace/outline"},
 	"agent/patch/syntax":            {"agent/workspace/outline"},
 	"agent/acp":                     {},

@@ -281,16 +281,22 @@ func (c *command) line() string {
 	return strings.Join(append([]string{c.name}, c.words()...), " ")
 }
 
+// acts records and rates an action on the files that arguments may name.
+func (c *command) acts(verb string, on ...arg) {
+	for _, a := range on {
+		for _, p := range c.places(a) {
+			c.found.acts(verb, p)
+		}
+	}
+}
+
 func (c *command) hit(rule string) { c.found.hit(rule, c.line()) }
 
 func (c *command) is(names ...string) bool { return oneOf(c.name, names...) }
 
 func oneOf(s string, words ...string) bool { return slices.Contains(words, s) }
 
-func (c *command) says(texts ...string) bool {
-	line := c.line()
-	return slices.ContainsFunc(texts, func(t string) bool { return strings.Contains(line, t) })
-}
+func (c *command) says(texts ...string) bool { return holds(c.line(), texts...) }
 
 func (c *command) holdsSecret() bool { return c.contains(secret) }
 

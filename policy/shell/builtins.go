@@ -196,14 +196,6 @@ func shadows(name, body string) bool {
 	}), func(w string) bool { return programName(w) == name })
 }
 
-func which(c *command) string {
-	var b strings.Builder
-	for _, a := range c.operandsAfter() {
-		b.WriteString("/usr/bin/" + programName(a.s) + "\n")
-	}
-	return b.String()
-}
-
 // everyProcess represents the ids of all processes.
 const everyProcess = "%all"
 
@@ -243,7 +235,7 @@ func commandBuiltin(c *command) string {
 		switch {
 		case a.s == "--" || a.s == "-p":
 		case len(a.s) > 1 && a.s[0] == '-' && strings.Trim(a.s[1:], "pvV") == "":
-			return which(c)
+			return unknown
 		default:
 			fn, text := c.funcs[a.s], c.aliases[a.s]
 			delete(c.funcs, a.s)

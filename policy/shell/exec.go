@@ -210,12 +210,8 @@ func (c *command) rateNamedValue(kind, name, value string) {
 }
 
 // asksAddress reports whether a program's output may come from the network: a remote
-// address is among its arguments and it is not known to read only files, or it queries a
-// package registry.
+// address is among its arguments.
 func asksAddress(c *command) bool {
-	if c.is("npm", "pnpm", "yarn", "cargo", "pip", "gem") && oneOf(c.at(0), "view", "info", "show", "search") {
-		return true
-	}
 	return slices.ContainsFunc(c.list, func(a arg) bool {
 		return strings.Contains(a.s, "://") && !strings.HasPrefix(a.s, "file:") && !strings.Contains(a.s, " ") && !local(a.s)
 	})

@@ -35,9 +35,7 @@ func copyFiles(c *command) string {
 	for _, a := range ops {
 		switch {
 		case c.is("mv"):
-			for _, p := range c.places(a) {
-				c.found.acts("move", p)
-			}
+			c.acts("move", a)
 		case c.has("remove-source-files", "remove-sent-files"):
 			c.remove(a, true)
 		case c.is("ln"):
@@ -134,11 +132,7 @@ func create(c *command) string {
 	if c.is("mkdir") {
 		verb = "mkdir"
 	}
-	for _, a := range c.operands() {
-		for _, p := range c.places(a) {
-			c.found.acts(verb, p)
-		}
-	}
+	c.acts(verb, c.operands()...)
 	return ""
 }
 
@@ -167,11 +161,7 @@ func permissions(c *command) string {
 	if c.is("setfacl", "chattr", "chcon") {
 		c.hit("capability")
 	}
-	for _, a := range ops {
-		for _, p := range c.places(a) {
-			c.found.acts(verb, p)
-		}
-	}
+	c.acts(verb, ops...)
 	return ""
 }
 
@@ -345,21 +335,19 @@ func archive(c *command) string {
 
 // pathTool handles basename, dirname, realpath and readlink.
 func pathTool(c *command) string {
-	var b strings.Builder
-	for _, a := range c.operandsAfter("s", "relative-to") {
-		switch {
-		case !isKnown(a.s):
-			b.WriteString(opaqueMarks(a.s))
-		case c.is("basename"):
-			b.WriteString(path.Base(a.s))
-		case c.is("dirname"):
-			b.WriteString(path.Dir(a.s))
-		default:
-			b.WriteString(c.resolve(a.s))
-		}
-		b.WriteString("\n")
+	part := map[string]func(string) string{"basename": path.Base, "dirname": path.Dir}[c.name]
+	if part == nil {
+		part = c.resolve
 	}
-	return b.String()
+	out := ""
+	for _, a := range c.operandsAfter("s", "relative-to") {
+		if isKnown(a.s) {
+			out += part(a.s) + "\n"
+		} else {
+			out += opaqueMarks(a.s) + "\n"
+		}
+	}
+	return out
 }
 
 func makeTemp(_ *command) string { return "/tmp/tmp." + unknown + "\n" }

@@ -63,8 +63,8 @@ func convertText(c *command, in string) string {
 func tee(c *command) string {
 	in := c.stdin()
 	for _, a := range c.operandsAfter() {
+		c.acts("write", a)
 		for _, p := range c.places(a) {
-			c.found.acts("write", p)
 			c.deliver(p, in)
 		}
 	}
@@ -84,11 +84,7 @@ func sed(c *command) string {
 		scripts, ops = append(scripts, ops.at(0)), ops.from(1)
 	}
 	if c.has("i", "in-place") {
-		for _, a := range ops {
-			for _, p := range c.places(a) {
-				c.found.acts("write", p)
-			}
-		}
+		c.acts("write", ops...)
 	}
 	for _, s := range scripts {
 		sedScript(c, s)

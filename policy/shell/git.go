@@ -39,7 +39,14 @@ func gitTool(c *command) string {
 	rules, rated := g.rated()
 	switch sub {
 	case "push":
-		gitPush(g, rated)
+		g.found.network = true
+		switch {
+		case rated:
+		case toOwnBranch(g):
+			g.hit("git-push-own")
+		default:
+			g.hit("git-push")
+		}
 	case "config":
 		gitConfig(g)
 	case "clone", "fetch", "pull":
@@ -155,17 +162,6 @@ func gitConfig(g *command) {
 	}
 }
 
-func gitPush(g *command, rated bool) {
-	switch {
-	case rated:
-	case toOwnBranch(g):
-		g.hit("git-push-own")
-	default:
-		g.hit("git-push")
-	}
-	g.found.network = true
-}
-
 // toOwnBranch reports whether a push only adds commits to the session's branch.
 func toOwnBranch(g *command) bool {
 	words := slices.DeleteFunc(g.words(), func(s string) bool {
@@ -189,7 +185,7 @@ func keepsSecret(sub string, g *command) {
 			g.hit("secret-stored")
 		}
 	case oneOf(sub, "add", "update-index", "stash"):
-		if namesCredential(g) || slices.ContainsFunc(g.list, mayName) {
+		if namesCredential(g) {
 			g.hit("secret-stored")
 			g.found.leaked = true
 		}
@@ -204,10 +200,10 @@ func mayName(a arg) bool {
 		slices.ContainsFunc(couldBe(a.pat), func(p string) bool { return p != "/" && secretOf(p) > noSecret })
 }
 
-func namesCredential(g *command) bool {
-	return slices.ContainsFunc(g.list, func(a arg) bool {
-		return holdsCredential(g, a.s) ||
-			slices.ContainsFunc(pathsIn(a.s), func(p string) bool { return holdsCredential(g, p) })
+// namesCredential reports whether an argument, or a part of it, is a file with credentials.
+func namesCredential(c *command) bool {
+	return slices.ContainsFunc(c.list, func(a arg) bool {
+		return mayName(a) || slices.ContainsFunc(append(partsOf(a.s, 8), pathsIn(a.s)...), func(p string) bool { return holdsCredential(c, p) })
 	})
 }
 

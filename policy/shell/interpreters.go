@@ -134,17 +134,6 @@ func pythonModule(c *command, mod string) string {
 	return unknown
 }
 
-func commandTexts(c *command) string {
-	for _, a := range c.list {
-		if strings.Contains(a.s, " ") {
-			c.nested(a.s)
-		}
-	}
-	mayWrap(c)
-	c.mayRun([]string{c.waiting()})
-	return unknown
-}
-
 // scriptableTool handles editors, debuggers and similar programs. Their commands and input can
 // run programs after a special sign.
 func scriptableTool(c *command) string {

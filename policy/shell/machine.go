@@ -198,9 +198,16 @@ func database(c *command) string {
 	for _, s := range sqlWrites().FindAllStringSubmatch(text, 8) {
 		c.write(s[1])
 	}
+	destroys := slices.Contains(rules, "database-destroy") || sqlDestroys().MatchString(text) && !sqlRuns().MatchString(text)
 	switch {
-	case slices.Contains(rules, "database-destroy"), sqlDestroys().MatchString(text) && !sqlRuns().MatchString(text):
-		destroysData(c)
+	case destroys && c.exactly(":memory:"):
+	case destroys && fileDatabase(c):
+		c.hit("database-write")
+	case destroys:
+		c.hit("database-destroy") //control:destroyed-data
+		if databaseAway(c) {
+			c.hit("database-destroy-remote") //control:remote-database
+		}
 	case sqlRuns().MatchString(text):
 		c.hit("program-runs")
 		c.mayRun([]string{text})
@@ -220,19 +227,6 @@ func fileDatabase(c *command) bool {
 	at := zoneOf(c.resolve(file))
 	return strings.HasPrefix(file, ":") ||
 		isKnown(file) && (at == workspace || at == temp || at == zoneRoot || at == nowhere)
-}
-
-func destroysData(c *command) {
-	switch {
-	case c.exactly(":memory:"):
-	case fileDatabase(c):
-		c.hit("database-write")
-	default:
-		c.hit("database-destroy") //control:destroyed-data
-		if databaseAway(c) {
-			c.hit("database-destroy-remote") //control:remote-database
-		}
-	}
 }
 
 // databaseHost matches the host of a database in options, addresses and settings.

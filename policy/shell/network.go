@@ -2,20 +2,13 @@ package shell
 
 import (
 	"path"
-	"slices"
 	"strings"
 )
 
 // sendsSecret rates credentials in the arguments of a command that sends them, in the files
 // that they name, and in its input.
 func sendsSecret(c *command, in string) bool {
-	sent := strings.Contains(in, secret) || c.holdsSecret()
-	for _, a := range c.list {
-		for _, p := range append(partsOf(a.s, 8), pathsIn(a.s)...) {
-			text := c.made[c.resolve(p)]
-			sent = sent || strings.ContainsAny(p, "./~_") && secretOf(c.resolve(p)) > noSecret || strings.Contains(text, secret)
-		}
-	}
+	sent := strings.Contains(in, secret) || c.holdsSecret() || namesCredential(c)
 	if sent {
 		c.found.network = true
 		c.hit("secret-sent")
@@ -171,9 +164,7 @@ func copyBetween(c *command, ops list) string {
 		}
 		return unknown
 	}
-	if strings.Contains(c.givenText(), secret) || slices.ContainsFunc(ops, func(a arg) bool {
-		return slices.ContainsFunc(c.places(a), func(p string) bool { return secretOf(p) > noSecret })
-	}) {
+	if strings.Contains(c.givenText(), secret) || namesCredential(c.with(c.name, ops)) {
 		c.hit("secret-sent")
 	}
 	return unknown

@@ -1,7 +1,6 @@
 package shell
 
 import (
-	"cmp"
 	"net/netip"
 	"net/url"
 	"path"
@@ -84,13 +83,12 @@ func zoneOf(p string) zone {
 	return obeyed //control:obeyed-files
 }
 
-// placeRow is a line of the tables that sorts paths. Names without a wildcard are looked up, since
-// patterns of hundreds of names take long.
+// placeRow is a line of the tables that sorts paths. Words without a wildcard are looked up as they
+// stand there, since patterns of hundreds of names take long.
 type placeRow struct {
-	is          string          // zone or tier of its paths
-	at, below   map[string]bool // a path, and a directory with everything in it
-	deep, inner map[string]bool // the same at any depth
-	rest        *regexp.Regexp  // patterns with a wildcard; nil if there are none
+	is    string // zone or tier of its paths
+	words map[string]bool
+	rest  *regexp.Regexp // patterns with a wildcard; nil if there are none
 }
 
 // places are the lines of the tables that sort paths.
@@ -105,31 +103,22 @@ var places = sync.OnceValue(func() map[string][]placeRow {
 })
 
 func newPlaceRow(words []string, is string) placeRow {
-	row := placeRow{is, map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}, nil}
+	row := placeRow{is: is, words: map[string]bool{}}
 	forms := strings.NewReplacer(`\*\*/`, `(?:.*/)?`, `\[\*\]`, `\*`, `\*`, `[^/]*`)
 	var rest []string
 	for _, word := range words {
-		name, deep := strings.CutPrefix(word, "**/")
-		name, below := strings.CutSuffix(name, "/")
-		below = below && name != ""
-		switch low := strings.ToLower(cmp.Or(name, word)); {
-		case strings.Contains(name, "*"):
-			form := forms.Replace(regexp.QuoteMeta(strings.TrimSuffix(word, "/")))
-			if inside, ok := strings.CutSuffix(form, `/[^/]*`); ok && !below {
-				form = inside + `/.+`
-			} else if below {
-				form += `(?:/.*)?`
-			}
-			rest = append(rest, form)
-		case deep && below:
-			row.inner[low] = true
-		case deep:
-			row.deep[low] = true
-		case below:
-			row.below[low] = true
-		default:
-			row.at[low] = true
+		if !strings.Contains(strings.TrimPrefix(word, "**/"), "*") {
+			row.words[strings.ToLower(word)] = true
+			continue
 		}
+		name, below := strings.CutSuffix(word, "/")
+		form := forms.Replace(regexp.QuoteMeta(name))
+		if inside, ok := strings.CutSuffix(form, `/[^/]*`); ok && !below {
+			form = inside + `/.+`
+		} else if below {
+			form += `(?:/.*)?`
+		}
+		rest = append(rest, form)
 	}
 	if rest != nil {
 		row.rest = regexp.MustCompile(`(?is)^(?:` + strings.Join(rest, "|") + `)$`)
@@ -139,30 +128,26 @@ func newPlaceRow(words []string, is string) placeRow {
 
 // has reports whether a clean path is one of the line's.
 func (r placeRow) has(p string) bool {
-	low := strings.ToLower(p)
-	if r.at[low] || isIn(r.below, low) || r.rest != nil && r.rest.MatchString(p) {
+	if r.rest != nil && r.rest.MatchString(p) {
 		return true
 	}
-	for len(r.deep)+len(r.inner) > 0 {
-		if r.deep[low] || isIn(r.inner, low) {
-			return true
-		}
-		_, after, ok := strings.Cut(low, "/")
-		if !ok {
-			break
-		}
-		low = after
+	low := strings.ToLower(p)
+	found := r.named("", low)
+	for more := true; more && !found; _, low, more = strings.Cut(low, "/") {
+		found = r.named("**/", low)
 	}
-	return false
+	return found
 }
 
-// isIn reports whether a path is one of the directories, or in one.
-func isIn(dirs map[string]bool, p string) bool {
-	for p != "" && len(dirs) > 0 {
-		if dirs[p] {
+// named reports whether the line has a path behind a prefix, or a directory that it is or is in.
+func (r placeRow) named(prefix, p string) bool {
+	if r.words[prefix+p] {
+		return true
+	}
+	for ; p != ""; p = p[:max(0, strings.LastIndexByte(p, '/'))] {
+		if r.words[prefix+p+"/"] {
 			return true
 		}
-		p = p[:max(0, strings.LastIndexByte(p, '/'))]
 	}
 	return false
 }

@@ -13,13 +13,13 @@ func families() map[string]rule {
 	return map[string]rule{
 		"alias": alias, "builtin": builtin, "commandBuiltin": commandBuiltin, "echo": echo, "eval": eval,
 		"printenv": printenv, "printfBuiltin": printfBuiltin, "pwd": pwd, "readBuiltin": readBuiltin,
-		"setBuiltin": setBuiltin, "source": source, "trap": trap, "which": which,
+		"setBuiltin": setBuiltin, "source": source, "trap": trap,
 		"awk": awk, "grep": grep, "makeTemp": makeTemp, "pathTool": pathTool,
 		"processes": processes, "sed": sed, "tee": tee, "textTool": textTool, "yes": yes,
 		"archive": archive, "copyFiles": copyFiles, "create": create, "dd": dd,
 		"listFiles": listFiles, "permissions": permissions, "removeFiles": removeFiles,
 		"rsync": rsync, "searchFiles": searchFiles,
-		"build": build, "commandTexts": commandTexts, "console": console,
+		"build": build, "console": console,
 		"scriptableTool": scriptableTool, "taskRunner": taskRunner,
 		"cloud": cloud, "database": database, "kill": kill, "makeFilesystem": makeFilesystem,
 		"download": download, "gitTool": gitTool, "netcat": netcat, "openssl": openssl, "remoteCopy": remoteCopy,
@@ -136,11 +136,8 @@ func anyIn(list string, words []string) bool {
 	return slices.ContainsFunc(words, func(s string) bool { return inList(list, s) })
 }
 
-var wordEnd = lazily(`[a-z][A-Z]`)
-
-// verbWords splits a sub-command into words: db:drop, drop-table, dropTable.
+// verbWords splits a sub-command into words: db:drop, drop-table.
 func verbWords(s string) []string {
-	s = wordEnd().ReplaceAllStringFunc(s, func(two string) string { return two[:1] + "-" + two[1:] })
 	return strings.FieldsFunc(strings.ToLower(s), func(r rune) bool { return strings.ContainsRune("-_:.", r) })
 }
 

@@ -325,9 +325,8 @@ func (w *walk) lookup(name string, index syntax.ArithmExpr) ([]string, byte, boo
 }
 
 func literalIndex(x syntax.ArithmExpr) string {
-	switch x := x.(type) {
-	case *syntax.Word:
-		return x.Lit()
+	if word, ok := x.(*syntax.Word); ok {
+		return word.Lit()
 	}
 	return ""
 }

@@ -23,17 +23,8 @@ func Is(name, before, text string) bool {
 	if len(is) == 0 || !slices.ContainsFunc(is, func(d definition) bool { return named(old, d.name) != nil }) {
 		return lines(text)*3 < lines(before)
 	}
-	lost, all := 0, 0
-	for _, d := range old {
-		if d.depth > 0 {
-			continue
-		}
-		all++
-		if named(is, d.name) == nil {
-			lost++
-		}
-	}
-	if 2*lost > all && 2*lines(text) < lines(before) {
+	lost, all := missing(old, is)
+	if 2*len(lost) > all && 2*lines(text) < lines(before) {
 		return true
 	}
 	// A method sent without its type is a definition at another depth.
@@ -50,12 +41,26 @@ func Is(name, before, text string) bool {
 	switch {
 	case moved:
 		return true
-	case lost == 0: // all of the definitions, and nothing of the rest or in its place, is a fragment, too
+	case len(lost) == 0: // all of the definitions, and nothing of the rest or in its place, is a fragment, too
 		return kept == 0 && len(outsideOf(text, is)) < len(outside)
 	case len(outside) > 0:
 		return kept < len(outside)
 	}
 	return lines(text)*5 < lines(before)*3
+}
+
+// missing returns the names of outer definitions that a text lacks, and the number of all outer ones.
+func missing(old, is []definition) (lost []string, all int) {
+	for _, d := range old {
+		if d.depth > 0 {
+			continue
+		}
+		all++
+		if named(is, d.name) == nil {
+			lost = append(lost, d.name)
+		}
+	}
+	return lost, all
 }
 
 // minParts is the minimum number of functions of a file that is changed by them.
@@ -148,22 +153,10 @@ func afterDocstring(all []string, at int) int {
 // an entirely different file: most definitions and most lines of before are missing, and it is no
 // part that has mostly definitions of before.
 func Gone(name, before, text string) (lost []string) {
-	is, all := definitions(name, text), 0
-	old := definitions(name, before)
+	old, is := definitions(name, before), definitions(name, text)
 	known := slices.DeleteFunc(slices.Clone(is), func(d definition) bool { return named(old, d.name) == nil })
-	if 2*len(known) > len(is) && Is(name, before, text) {
-		return nil
-	}
-	for _, d := range old {
-		if d.depth > 0 {
-			continue
-		}
-		all++
-		if named(is, d.name) == nil {
-			lost = append(lost, d.name)
-		}
-	}
-	if 2*len(lost) <= all {
+	lost, all := missing(old, is)
+	if 2*len(lost) <= all || 2*len(known) > len(is) && Is(name, before, text) {
 		return nil
 	}
 	have := map[string]bool{}

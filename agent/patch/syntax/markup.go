@@ -20,45 +20,23 @@ func markup(text string) *fault {
 	d.CharsetReader = func(_ string, in io.Reader) (io.Reader, error) { return in, nil }
 	seen := false
 	for {
-		token, err := d.RawToken()
-		if err == nil {
-			if _, ok := token.(xml.StartElement); ok {
-				seen = true
-			}
-			continue
+		token, err := d.Token()
+		if _, ok := token.(xml.StartElement); ok {
+			seen = true
 		}
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		return markupFault(d, err)
-	}
-	if !seen {
-		return at(text, 0, "there is no element")
-	}
-	return nested(text)
-}
-
-// nested checks that each element is closed.
-func nested(text string) *fault {
-	d := xml.NewDecoder(strings.NewReader(text))
-	d.CharsetReader = func(_ string, in io.Reader) (io.Reader, error) { return in, nil }
-	for {
-		switch _, err := d.Token(); {
-		case errors.Is(err, io.EOF):
+		var wrong *xml.SyntaxError
+		switch line, column := d.InputPos(); {
+		case err == nil:
+		case errors.As(err, &wrong):
+			return &fault{Line: wrong.Line, Reason: wrong.Msg}
+		case !errors.Is(err, io.EOF):
+			return &fault{Line: line, Column: column, Reason: err.Error()}
+		case !seen:
+			return at(text, 0, "there is no element")
+		default:
 			return nil
-		case err != nil:
-			return markupFault(d, err)
 		}
 	}
-}
-
-func markupFault(d *xml.Decoder, err error) *fault {
-	line, column := d.InputPos()
-	var wrong *xml.SyntaxError
-	if errors.As(err, &wrong) {
-		return &fault{Line: wrong.Line, Reason: wrong.Msg}
-	}
-	return &fault{Line: line, Column: column, Reason: err.Error()}
 }
 
 // shebang matches the first line of a script for a shell whose language is known.

@@ -80,7 +80,7 @@ func neverWritten(t *testing.T, tree map[string]string, said string) {
 			}
 			for line := range strings.Lines(string(data)) {
 				if s := strings.TrimSpace(line); s != "" && !shown[s] {
-					t.Errorf("%s has %q in it: a model can write a tool's result as a file. Give the result a form that agent/patch/shown.go knows, such as File: NAME (2 lines), or add its form and a hint there; a tool of paths alone goes into free", name, s)
+					t.Errorf("%s has %q in it: a model can write a tool's result as a file. Give the result a form that agent/patch/foreign.go knows, such as File: NAME (2 lines), or add its form there; a tool of paths alone goes into free", name, s)
 					return
 				}
 			}

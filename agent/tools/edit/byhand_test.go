@@ -82,7 +82,7 @@ var byHand = []struct {
 	{"a text that is only a part of a name", "a.py", pyText, "edit_file",
 		[]any{"old_string", "ate = 0.19", "new_string", "ate = 0.2"}, "", "part of a longer word"},
 	{"a sketch with a bracket more", "a.go", goText, "edit_file",
-		[]any{"code_edit", "// ... existing code ...\nfunc second() string {\n\tname := \"2nd\"\n\treturn name\n}\n}\n// ... existing code ...\n"}, "", "bracket"},
+		[]any{"code_edit", "// ... existing code ...\nfunc second() string {\n\tname := \"2nd\"\n\treturn name\n}\n}\n// ... existing code ...\n"}, "", "ends with"},
 	{"a sketch that lacks the last line", "a.go", goText, "edit_file",
 		[]any{"code_edit", "// ... existing code ...\nfunc second() string {\n\treturn \"2nd\"\n// ... existing code ...\n"}, "", "func second() string {"},
 	{"a range that ends a line early", "a.go", goText, "apply_diff",
@@ -117,12 +117,13 @@ var byHand = []struct {
 		[]any{"line", 7, "content", "        self.items = []\n        self.count = 0\n"}, "", "twice"},
 	{"a function for its first line", "a.go", goText, "edit_file",
 		[]any{"old_string", "func second() string {", "new_string", "func second() string {\n\treturn \"2nd\"\n}"},
-		strings.Replace(goText, "func second() string {", "func second() string {\n\treturn \"2nd\"\n}", 1), "1 } too many. Is that meant?"},
+		strings.Replace(goText, "func second() string {", "func second() string {\n\treturn \"2nd\"\n}", 1), "that the file does not open. Is that meant?"},
 	{"all places, some within words", "a.go", goText, "edit_file",
 		[]any{"old_string", "a", "new_string", "first", "replace_all", true}, strings.ReplaceAll(goText, "a", "first"), "are a part of a longer word"},
 	{"a lone bracket", "a.go", goText, "apply_diff", []any{"diff", block2("}", "}\n\nfunc fourth() {}")}, "", "places"},
 	{"an old text that lost its indentation, in Python", "a.py", pyText, "apply_diff",
-		[]any{"diff", block2("if item is None:\nreturn\nself.items.append(item)", "if item is None:\nraise ValueError\nself.items.append(item)")}, "", ""},
+		[]any{"diff", block2("if item is None:\nreturn\nself.items.append(item)", "if item is None:\nraise ValueError\nself.items.append(item)")},
+		strings.Replace(pyText, "            return\n", "            raise ValueError\n", 1), ""},
 }
 
 // TestEditsByHand: each becomes what a person would make of it, or is refused.

@@ -96,9 +96,6 @@ func (c *change) put(content string) error {
 	if !c.existed {
 		return c.replace(content)
 	}
-	if n, line := patch.Omission(c.path, c.before, content); n > 0 {
-		return fmt.Errorf("%s: nothing was written, because the line %q stands for text that is left out", c.path, line)
-	}
 	content = tabsAs(c.before, content)
 	part := fragment.Is(c.path, c.before, content)
 	var err error

@@ -28,8 +28,8 @@ func TestRepliesAreNoFiles(t *testing.T) {
 		{"another language", "a.py", "以下是文件：\n" + fence + "python\n" + pyFile + fence + "\n", pyFile, "code fence"},
 		{"JSON", "c.json", "Here's the config:\n" + fence + "json\n{\"a\": 1, \"bcdefgh\": [1, 2, 3, 4, 5, 6]}\n" + fence, "{\"a\": 1, \"bcdefgh\": [1, 2, 3, 4, 5, 6]}\n", "code fence"},
 		{"a heading of ours, then a fence", "a.py", "# Contents of a.py (already provided — do not re-read)\n" + fence + "python\n" + pyFile + fence + "\n", pyFile, "headings"},
-		{"numbers of cat", "a.py", "     1\timport os\n     2\t\n     3\t\n     4\tdef f():\n     5\t    pass\n", "import os\n\n\ndef f():\n    pass\n", "ine numbers in front"},
-		{"numbers as grep has them", "a.py", "1:import os\n2:\n3:x = 1\n", "import os\n\nx = 1\n", "ine numbers in front"},
+		{"numbers of cat", "a.py", "     1\timport os\n     2\t\n     3\t\n     4\tdef f():\n     5\t    pass\n", "", "line number"},
+		{"numbers as grep has them", "a.py", "1:import os\n2:\n3:x = 1\n", "", "line number"},
 
 		{"two fences", "a.go", "Here is the file:\n" + fence + "go\n" + goFile + fence + "\nAnd the test:\n" + fence + "go\npackage a\n" + fence + "\n", "", "is a sentence"},
 		{"commands", "a.py", "Run this command please:\n" + fence + "bash\npip install requests && python a.py\n" + fence + "\n", "", "is a sentence"},

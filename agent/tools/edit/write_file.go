@@ -120,14 +120,6 @@ func (c *change) replace(content string) error {
 		return fmt.Errorf("write_file: %w", err)
 	}
 	text := shown.after
-	if n, line := patch.Omission(c.path, old, text); n > 0 {
-		return fmt.Errorf(
-			"write_file: nothing was written, because line %d of the content, %q, stands for text that is left out, and the file would lose that text. "+
-				"Send the complete content, or change only a part of the file with apply_diff or edit_file",
-			n,
-			line,
-		)
-	}
 	if c.existed && strings.TrimSpace(text) == "" && strings.TrimSpace(old) != "" && content != "" {
 		return errors.New(
 			"write_file: nothing was written, because the content is blank and the file is not; use delete_file to delete it, or send an empty string to empty it",

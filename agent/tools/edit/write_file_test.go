@@ -61,7 +61,7 @@ func TestWriteFileSame(t *testing.T) {
 func TestWriteFileRefuses(t *testing.T) {
 	old := strings.Repeat("line\n", 30)
 	b := toolstest.Open(t, map[string]string{"a.go": old, "d/x.txt": "x\n", ".agentignore": "secret*\n", "secret.txt": "s\n"})
-	b.Fails("write_file", toolstest.Arguments("path", "a.go", "content", "package a\n// rest of code unchanged\n"), "nothing was written", "line 2", "rest of code unchanged", "apply_diff")
+	b.Fails("write_file", toolstest.Arguments("path", "a.go", "content", "package a\n// rest of code unchanged\n"), "nothing was changed", "rest of code unchanged", "send all of the text")
 	b.Fails("write_file", toolstest.Arguments("path", "a.go", "content", "\n\n"), "blank")
 	b.Fails("write_file", toolstest.Arguments("content", "x"), `missing argument "path"`, `A correct call: {"name":"write_file"`)
 	b.Fails("write_file", toolstest.Arguments("path", "a.go"), `missing argument "content"`, "A correct call")

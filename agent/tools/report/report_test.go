@@ -43,7 +43,7 @@ func TestReportFinding(t *testing.T) {
 		"does not parse": {`{"path":"pager.go","line":5,"severity":"low","claim":"c","why":"w","suggestion":"n := ("}`,
 			session.Finding{Path: "pager.go", Line: 5, In: "Pages", Severity: session.Low, Claim: "c", Why: "w"}, "The suggestion was left out: the file would not parse with it"},
 		"takes a brace away": {`{"path":"b.ts","line":4,"severity":"low","claim":"c","why":"w","suggestion":"  // gone"}`,
-			session.Finding{Path: "b.ts", Line: 4, In: "Cart.load", Severity: session.Low, Claim: "c", Why: "w"}, "a bracket { of the file would not be closed"},
+			session.Finding{Path: "b.ts", Line: 4, In: "Cart.load", Severity: session.Low, Claim: "c", Why: "w"}, "a bracket { of the file is not closed"},
 		"no JSON any more": {`{"path":"x.json","line":2,"severity":"low","claim":"c","why":"w","suggestion":"\"a\": 1"}`,
 			session.Finding{Path: "x.json", Line: 2, Severity: session.Low, Claim: "c", Why: "w"}, "would not parse"},
 		"the same": {`{"path":"pager.go","line":6,"severity":"low","claim":"c","why":"w","suggestion":"\treturn n\n"}`,
