@@ -59,6 +59,9 @@ func inPlace(ext, s string, alone bool, above []string) bool {
 	body := strings.TrimSpace(strings.Trim(s[at[1]:], "*/-<>()[]{}=~#'\" "))
 	words := strings.Fields(body)
 	switch {
+	case s[0] == '<' && !strings.HasPrefix(s, "<!--"):
+		n := tallyOf(body)
+		return strings.HasSuffix(s, ">") && len(words) > 1 && n.leftOut > 0 && n.own == 0 && !kind("x"+ext, markup)
 	case bracketed(s[:at[1]]) || len(words) == 0:
 		return false
 	case startsWithDots(s[at[1]:]) || startsWithDots(s): // in any language

@@ -72,7 +72,7 @@ func TestOmissionsByForm(t *testing.T) {
 	for _, m := range [][2]string{
 		{"a.go", "// ... rest of the code"}, {"a.py", "# existing code here"}, {"a.js", "/* unchanged */"}, {"a.go", "// (same as before)"}, {"a.go", "..."}, {"a.py", "..."}, {"a.py", "    ..."},
 		{"a.py", "# ... bestehender Code ..."}, {"a.rb", "# … остальной код …"}, {"a.py", "# resto del código"}, {"a.js", "// reste du code inchangé"}, {"a.go", "// 省略"},
-		{"a.py", "# existing methods"}, {"a.ts", "// all the other code"}, {"a.js", "// more code"}, {"a.js", "// your code here"}, {"a.css", "/* [existing code] */"},
+		{"a.py", "# existing methods"}, {"a.ts", "// all the other code"}, {"a.js", "// more code"}, {"a.js", "// your code here"}, {"a.py", "<rest of code>"}, {"a.css", "/* [existing code] */"},
 	} {
 		for _, less := range []int{8, 30} {
 			if err := b.WS.Write(t.Context(), m[0], []byte(strings.Join(old, ""))); err != nil {
