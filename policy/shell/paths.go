@@ -88,6 +88,7 @@ func zoneOf(p string) zone {
 type placeRow struct {
 	is    string // zone or tier of its paths
 	words map[string]bool
+	depth int            // maximum number of slashes in a word
 	rest  *regexp.Regexp // patterns with a wildcard; nil if there are none
 }
 
@@ -109,6 +110,7 @@ func newPlaceRow(words []string, is string) placeRow {
 	for _, word := range words {
 		if !strings.Contains(strings.TrimPrefix(word, "**/"), "*") {
 			row.words[strings.ToLower(word)] = true
+			row.depth = max(row.depth, strings.Count(word, "/"))
 			continue
 		}
 		name, below := strings.CutSuffix(word, "/")
@@ -128,11 +130,8 @@ func newPlaceRow(words []string, is string) placeRow {
 
 // has reports whether a clean path is one of the line's.
 func (r placeRow) has(p string) bool {
-	if r.rest != nil && r.rest.MatchString(p) {
-		return true
-	}
 	low := strings.ToLower(p)
-	found := r.named("", low)
+	found := r.named("", low) || r.rest != nil && r.rest.MatchString(p)
 	for more := true; more && !found; _, low, more = strings.Cut(low, "/") {
 		found = r.named("**/", low)
 	}
@@ -140,14 +139,17 @@ func (r placeRow) has(p string) bool {
 }
 
 // named reports whether the line has a path behind a prefix, or a directory that it is or is in.
+// It looks at the first parts of the path alone, as many as a word can have.
 func (r placeRow) named(prefix, p string) bool {
-	if r.words[prefix+p] {
-		return true
-	}
-	for ; p != ""; p = p[:max(0, strings.LastIndexByte(p, '/'))] {
-		if r.words[prefix+p+"/"] {
+	for at, n := 0, 0; n <= r.depth; n++ {
+		next := strings.IndexByte(p[at:], '/')
+		if next < 0 {
+			return r.words[prefix+p] || p != "" && r.words[prefix+p+"/"]
+		}
+		if at += next; at > 0 && r.words[prefix+p[:at+1]] {
 			return true
 		}
+		at++
 	}
 	return false
 }
