@@ -175,6 +175,7 @@ func (patches) Patch(context.Context, live.Thread, string, string) (string, erro
 // a patch, unless its readers may be others.
 func TestPartShown(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	for name, tt := range map[string]struct {
 		change func(c *court)
 		shown  bool

@@ -10,6 +10,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/thread"
 	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // sorts is a run that puts on labels and ends with words. triage reports whether they are
@@ -51,6 +52,7 @@ func (w *world) opened(b *bot.Bot, at thread.Ref, action, kind, labels string, u
 // once, for nobody; so many an hour; with one comment if there is something to say.
 func TestTriageOfOpened(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	on := policy.Triage{On: "opened", Labels: []string{"bug"}, Hourly: 3}
 	for _, tt := range []struct {
 		name           string

@@ -8,6 +8,6 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	longtest.Wide(8) // they wait for servers
+	longtest.Wide(16) // they wait for servers
 	os.Exit(m.Run())
 }

@@ -114,7 +114,7 @@ var arrows = map[string][]string{
 	"agent/workspace/find":          {"agent/workspace", "agent/workspace/outline", "policy/typo"},
 	"agent/workspace/outline":       {},
 	"agent/workspace/host":          {"agent/lsp", "agent/workspace/browser", "agent/workspace/outline", "agent/workspace", "agent/workspace/find", "agent/workspace/gitdir", "agent/workspace/seccomp", "agent/workspace/watch", "policy", "policy/*"},
-	"agent/workspace/workspacetest": {"agent/layer", "agent/workspace", "agent/workspace/egress", "agent/workspace/forward", "agent/workspace/host"},
+	"agent/workspace/workspacetest": {"agent/layer", "agent/workspace", "agent/workspace/egress", "agent/workspace/forward", "agent/workspace/host", "policy/longtest"},
 	"agent/tools":                   {"agent/index", "agent/llm", "agent/mcp", "agent/patch", "agent/session", "agent/workspace", "policy", "policy/*"},
 	"agent/testrun":                 {"agent/session", "agent/workspace"},
 	"agent/tools/...":               {"agent/patch", "agent/patch/fragment", "agent/patch/syntax", "agent/session", "agent/testrun", "agent/tools", "agent/workspace", "policy"},

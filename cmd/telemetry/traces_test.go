@@ -22,6 +22,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/llm"
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/cmd/telemetry/telemetrytest"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // lines is a log that can be read while it is written.
@@ -329,6 +330,7 @@ func (busy) Stream(context.Context, llm.Request) iter.Seq2[llm.Part, error] {
 // TestBadCollectors: a collector that is away, hangs or answers badly fails no run and
 // keeps none waiting; the log says so once.
 func TestBadCollectors(t *testing.T) {
+	longtest.Leave(t)
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	release := make(chan struct{})
 	servers := map[string]http.HandlerFunc{

@@ -16,6 +16,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/llm/llmcheck"
 	"github.com/handrail-bot/handrail/agent/llm/llmtest"
 	"github.com/handrail-bot/handrail/agent/llm/ollama"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // lines serves an answer of these lines, and the request that it answered.
@@ -240,6 +241,7 @@ func (h *hanging) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // A server that fell silent is told to end the runner before it is asked again, unless
 // another session uses the model.
 func TestHungRunnerIsFreed(t *testing.T) {
+	longtest.Leave(t)
 	for name, c := range map[string]struct {
 		others int
 		want   string

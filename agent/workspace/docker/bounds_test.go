@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // What the daemon's machine cannot limit is known.
@@ -50,6 +52,7 @@ func TestBounds(t *testing.T) {
 // A daemon that is busy is asked to remove a container until it has, and its
 // words are told when it has not.
 func TestRemove(t *testing.T) {
+	longtest.Leave(t)
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)

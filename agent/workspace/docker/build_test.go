@@ -16,6 +16,7 @@ import (
 
 	"github.com/handrail-bot/handrail/agent/workspace"
 	"github.com/handrail-bot/handrail/agent/workspace/docker"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // refuses is an egress that says so.
@@ -31,6 +32,7 @@ func (refuses) Serve(_ context.Context, conn net.Conn) {
 // An image is built from the approved text and the files of a directory, whatever Dockerfile lies there. Its
 // commands have no network, or that of a workspace.
 func TestBuild(t *testing.T) {
+	longtest.Leave(t)
 	e := engine(t, docker.Config{})
 	dir := t.TempDir()
 	for name, text := range map[string]string{".handrail-dockerfile": "FROM scratch\n", "Dockerfile": "FROM scratch\n", "sub/a": "of the files\n"} {

@@ -16,11 +16,13 @@ import (
 	"github.com/handrail-bot/handrail/agent/workspace"
 	"github.com/handrail-bot/handrail/agent/workspace/docker"
 	"github.com/handrail-bot/handrail/agent/workspace/workspacetest"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // TestLayers: a fallback to copies must not hide that overlays have stopped
 // working, and the image's toolchain is found.
 func TestLayers(t *testing.T) {
+	longtest.Leave(t)
 	for name, copied := range map[string]bool{"overlay": false, "copy": true} {
 		t.Run(name, func(t *testing.T) {
 			if !copied && os.Geteuid() != 0 {

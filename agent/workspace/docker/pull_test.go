@@ -17,6 +17,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/workspace"
 	"github.com/handrail-bot/handrail/agent/workspace/docker"
 	"github.com/handrail-bot/handrail/agent/workspace/docker/dockertest"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // pulled is a registry with one image, which is not on this machine before the test nor
@@ -73,6 +74,7 @@ func (p pulled) opens(ctx context.Context, session, image string, first func()) 
 // An image that is missing is pulled where that is allowed, by its name or its digest,
 // and said so.
 func TestPull(t *testing.T) {
+	longtest.Leave(t)
 	p := newPulled(t, docker.Config{})
 	byDigest := p.Address + "/acme/tool@" + p.digest
 	for _, image := range []string{p.name, byDigest} {
@@ -133,6 +135,7 @@ func TestPullUnanswered(t *testing.T) {
 
 // A registry is told who one is as docker's own configuration says it.
 func TestPullWithLogin(t *testing.T) {
+	longtest.Leave(t)
 	helper := t.TempDir()
 	script := "#!/bin/sh\nread name\n[ \"$name\" = \"$(cat \"${0%/*}/knows\")\" ] || { echo credentials not found in native keychain; exit 1; }\necho '{\"Username\":\"acme\",\"Secret\":\"words\"}'\n"
 	if err := os.WriteFile(filepath.Join(helper, "docker-credential-tests"), []byte(script), 0o755); err != nil {

@@ -45,7 +45,7 @@ func TestMain(m *testing.M) {
 		}{os.Stdin, os.Stdout})
 		os.Exit(0)
 	}
-	longtest.Wide(8)
+	longtest.Wide(16)
 	os.Exit(m.Run())
 }
 

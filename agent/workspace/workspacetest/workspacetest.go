@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/handrail-bot/handrail/agent/workspace"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // Subject is an engine under test and its properties.
@@ -44,6 +45,9 @@ func Run(t *testing.T, s Subject) {
 		}
 		t.Run(g.name, func(t *testing.T) {
 			t.Parallel()
+			if g.name == "together" {
+				longtest.Leave(t)
+			}
 			g.test(t, s)
 		})
 	}

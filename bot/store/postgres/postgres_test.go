@@ -19,7 +19,10 @@ import (
 	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	longtest.Wide(6)
+	goleak.VerifyTestMain(m)
+}
 
 func open(t testing.TB, c postgres.Config) *sqlstore.Store {
 	t.Helper()

@@ -11,9 +11,13 @@ import (
 	"github.com/handrail-bot/handrail/bot/store/sqlite"
 	"github.com/handrail-bot/handrail/bot/store/sqlstore"
 	"github.com/handrail-bot/handrail/bot/store/storetest"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	longtest.Wide(6)
+	goleak.VerifyTestMain(m)
+}
 
 func open(t testing.TB, c sqlite.Config) *sqlstore.Store {
 	t.Helper()
