@@ -31,14 +31,21 @@ func TestMain(m *testing.M) {
 		(&lsptest.Server{Ext: os.Args[2], Index: os.Getenv("FAKE_LSP_INDEX")}).Serve(stdio{os.Stdin, os.Stdout})
 		os.Exit(0)
 	}
-	longtest.Wide(6)
-	testscript.Main(m, map[string]func(){
+	testscript.Main(wide{m}, map[string]func(){
 		"handrail":        func() { os.Exit(mainExit(os.Args[1:])) },
 		"handrail-crash":  func() { os.Exit(crashChild()) },
 		"handrail-serve":  func() { os.Exit(storyServe()) },
 		"handrail-action": func() { os.Exit(storyAction()) },
 		"fake-lsp":        func() { (&lsptest.Server{Ext: ".rs"}).Serve(stdio{os.Stdin, os.Stdout}) },
 	})
+}
+
+// wide runs tests beside each other, since stories mostly wait. Programs that stories start do not get here.
+type wide struct{ *testing.M }
+
+func (w wide) Run() int {
+	longtest.Wide(6)
+	return w.M.Run()
 }
 
 // TestScripts runs the stories in testdata/script through the real main. They
