@@ -53,12 +53,11 @@ func Foreign(name, before, after string) error {
 				i = s.in(a)
 			}
 			if i >= 0 { //control:foreign-lines
-				return fmt.Errorf(
-					"nothing was changed, because the new line %q %s. The file has there\n%s",
-					cut(strings.TrimSpace(a.add[i])),
-					s.why,
-					d.excerpt(a.was, len(a.old)),
-				)
+				there := d.excerpt(a.was, len(a.old))
+				if there != "" {
+					there = ". The file has there\n" + there
+				}
+				return fmt.Errorf("nothing was changed, because the new line %q %s%s", cut(strings.TrimSpace(a.add[i])), s.why, there)
 			}
 		}
 	}
