@@ -152,7 +152,8 @@ type answered struct {
 func compareAnswer(old, said []string) answered {
 	a := answered{said, lines.Compare(old, said), make([]bool, len(said)), make([]int, len(said)+1)}
 	at := 0
-	for _, s := range append(a.spans[:len(a.spans):len(a.spans)], lines.Span{A: len(old), AEnd: len(old), B: len(said), BEnd: len(said)}) {
+	end := lines.Span{A: len(old), AEnd: len(old), B: len(said), BEnd: len(said)}
+	for _, s := range append(slices.Clip(a.spans), end) {
 		for ; at < s.BEnd; at++ {
 			a.fresh[at] = at >= s.B
 			a.file[at] = min(s.A, s.A-(s.B-at))

@@ -203,7 +203,8 @@ func mayName(a arg) bool {
 // namesCredential reports whether an argument, or a part of it, is a file with credentials.
 func namesCredential(c *command) bool {
 	return slices.ContainsFunc(c.list, func(a arg) bool {
-		return mayName(a) || slices.ContainsFunc(append(partsOf(a.s, 8), pathsIn(a.s)...), func(p string) bool { return holdsCredential(c, p) })
+		isOne := func(p string) bool { return holdsCredential(c, p) }
+		return mayName(a) || slices.ContainsFunc(append(partsOf(a.s, 8), pathsIn(a.s)...), isOne)
 	})
 }
 
