@@ -118,7 +118,7 @@ func TestModelDiesAtEveryToken(t *testing.T) {
 				}
 				died := 0
 				for i, n := range cuts {
-					if (raceFactor > 1 || !long()) && i%5 != 0 {
+					if (raceFactor > 1 || !longtest.Long()) && i%5 != 0 {
 						continue // the detector is for the code, the places are for the long run without
 					}
 					b, shown := diesBench(t, wire, diesScript(native, n), http.DefaultTransport)

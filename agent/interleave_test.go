@@ -184,7 +184,7 @@ func (a *arena) record(e *session.Event) {
 func TestApprovalInterleavings(t *testing.T) {
 	longtest.Leave(t)
 	trials := 10_000 / raceFactor
-	if !long() {
+	if !longtest.Long() {
 		trials = min(trials, 1_500)
 	}
 	rules, err := policy.New(policy.DefaultConfig())

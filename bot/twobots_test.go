@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -85,7 +84,7 @@ func TestTwoBots(t *testing.T) {
 	oneOf := func(n int, _ string) string { return "Thank you!\n\n" + commands[n%len(commands)] }
 	echo := func(n int, to string) string { return to + "\n\n" + commands[n%len(commands)] }
 	most, rounds := 20, 44 // requests of one account in an hour, and rounds of five seconds
-	if os.Getenv("HANDRAIL_LONG") != "" {
+	if longtest.Long() {
 		most, rounds = 60, 120 // as cmd/config has it, for ten minutes
 	}
 	for name, tt := range map[string]struct {

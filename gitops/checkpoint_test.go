@@ -319,7 +319,7 @@ func TestLargeFilesAndLimits(t *testing.T) {
 func TestCheckpointCostFollowsTheChange(t *testing.T) {
 	t.Parallel()
 	n := 5_000
-	if os.Getenv("HANDRAIL_LONG") != "" {
+	if longtest.Long() {
 		n = 50_000
 	}
 	m, head, _, _ := seeded(t, many(n))

@@ -13,6 +13,7 @@ import (
 	"unicode"
 
 	"github.com/handrail-bot/handrail/agent/patch"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 var (
@@ -411,7 +412,7 @@ func joined(lines []string) string {
 // TestAttack: whatever a model makes of white space, quotes and numbers, in whatever
 // language, the text becomes what is meant, or stays.
 func TestAttack(t *testing.T) {
-	if os.Getenv("HANDRAIL_LONG") != "" {
+	if longtest.Long() {
 		*attackCases = max(*attackCases, 100_000)
 	}
 	texts := attackTexts(t)

@@ -32,7 +32,7 @@ func TestFilesAreTheDiff(t *testing.T) {
 	t.Parallel()
 	longtest.Leave(t)
 	seeds := 6
-	if os.Getenv("HANDRAIL_LONG") != "" {
+	if longtest.Long() {
 		seeds = 300
 	}
 	did := map[string]int{}

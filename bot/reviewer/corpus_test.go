@@ -217,7 +217,7 @@ func TestCorpus(t *testing.T) {
 	if len(faulty) < 40 || len(clean) < 40 {
 		t.Fatalf("%d pull requests with a fault and %d without", len(faulty), len(clean))
 	}
-	if os.Getenv("HANDRAIL_LONG") == "" {
+	if !longtest.Long() {
 		faulty, clean = some(faulty, 8), some(clean, 4)
 	}
 	all := map[string]string{}

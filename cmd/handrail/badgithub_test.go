@@ -95,7 +95,7 @@ func TestBadGitHub(t *testing.T) {
 		fuzzGitHub(t)
 	case *badAlone:
 		badGitHubs(t)
-	case *badAll || long():
+	case *badAll || longtest.Long():
 		passed := readPassed(t)
 		kinds, err := regexp.Compile(*badKinds)
 		must(t, err)

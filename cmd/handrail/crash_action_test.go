@@ -41,7 +41,7 @@ func TestCrashAction(t *testing.T) {
 		var none atomic.Int64
 		w := newCrashStage(t).actionWorld(t, 1, &none)
 		w.gh.SetFaults(ghcheck.Faults{})
-		w.brief = !long()
+		w.brief = !longtest.Long()
 		kinds := filepath.Join(w.dir, "kinds")
 		w.env = append(w.env, "HANDRAIL_TEST_DIED="+kinds)
 		w.tell(t)
@@ -52,7 +52,7 @@ func TestCrashAction(t *testing.T) {
 		}
 		w.finish(t, tally)
 	})
-	if !long() {
+	if !longtest.Long() {
 		return
 	}
 	left.Store(int64(*crashRandom))

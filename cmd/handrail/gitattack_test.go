@@ -81,7 +81,7 @@ func (tr *traps) sprung(t *testing.T) []string {
 // buildHandrail builds the program.
 func buildHandrail(t *testing.T) string {
 	t.Helper()
-	if !long() {
+	if !longtest.Long() {
 		bin, err := exec.LookPath("handrail") // this program as scripts run it
 		if err != nil {
 			t.Fatal(err)
@@ -310,7 +310,7 @@ func TestGitAttacksAreLive(t *testing.T) {
 	}
 	var live, quiet []string
 	names := strings.Fields(string(list))
-	if !long() {
+	if !longtest.Long() {
 		names = []string{"fsmonitor", "hooks"}
 	}
 	for _, name := range append(names, "all") {

@@ -99,7 +99,7 @@ func TestAwkwardWorkspaces(t *testing.T) {
 	skipUnderRace(t)
 	for _, engine := range []string{"local", "bwrap", "docker"}[:form(1, 3)] {
 		for name, script := range awkward {
-			if slow := name == "many files" || strings.HasPrefix(name, "more than"); slow && !long() {
+			if slow := name == "many files" || strings.HasPrefix(name, "more than"); slow && !longtest.Long() {
 				continue
 			}
 			t.Run(engine+" "+name, func(t *testing.T) {

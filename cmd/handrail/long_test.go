@@ -6,15 +6,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
-)
 
-// long reports whether tests run their long forms, as make long does by
-// HANDRAIL_LONG. Without it, go test runs a few cases of each.
-func long() bool { return os.Getenv("HANDRAIL_LONG") != "" }
+	"github.com/handrail-bot/handrail/policy/longtest"
+)
 
 // form is a number of the short form, or of the long one.
 func form(short, all int) int {
-	if long() {
+	if longtest.Long() {
 		return all
 	}
 	return short

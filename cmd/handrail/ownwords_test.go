@@ -9,6 +9,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/command"
 	"github.com/handrail-bot/handrail/bot/render"
+	"github.com/handrail-bot/handrail/policy/longtest"
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
@@ -57,7 +58,7 @@ func TestOwnWords(t *testing.T) {
 	question := command.Question{Text: "Which text?", Choices: []string{"text", "1", "yes"}, Thread: true}
 	texts, inert := 0, 0
 	rounds := 60
-	if long() {
+	if longtest.Long() {
 		rounds = 3000
 	}
 	for range rounds {

@@ -25,7 +25,7 @@ func TestServerAfterPowerCut(t *testing.T) {
 	longtest.Leave(t)
 	needRecordings(t)
 	points := []powerCut{{on: "git-receive-pack"}, {on: "after apply"}, {at: 45}, {}}
-	if os.Getenv("HANDRAIL_LONG") != "" {
+	if longtest.Long() {
 		for n := int64(1); n < 160; n += 3 {
 			points = append(points, powerCut{at: n})
 		}

@@ -61,7 +61,7 @@ func TestPowerCut(t *testing.T) {
 			continue
 		}
 		now := strings.Join(savedNames(d), " ")
-		if now == named && (os.Getenv("HANDRAIL_LONG") == "" || i%5 != 0) {
+		if now == named && (!longtest.Long() || i%5 != 0) {
 			continue
 		}
 		named = now

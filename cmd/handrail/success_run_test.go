@@ -31,7 +31,7 @@ const measuredFirst = 42
 func TestBadModels(t *testing.T) {
 	t.Parallel()
 	longtest.Leave(t)
-	if long() {
+	if longtest.Long() {
 		fetchLibs(t)
 	}
 	program := buildHandrail(t)
@@ -45,7 +45,7 @@ func TestBadModels(t *testing.T) {
 			var all standing
 			first := 0 // solved, of those that figures are of
 			for _, f := range exercises(t) {
-				if *successFlags.tasks > 0 && all.tried == *successFlags.tasks || !long() && !f.Short && *successFlags.only == "" || !strings.Contains(f.Name, *successFlags.only) {
+				if *successFlags.tasks > 0 && all.tried == *successFlags.tasks || !longtest.Long() && !f.Short && *successFlags.only == "" || !strings.Contains(f.Name, *successFlags.only) {
 					continue
 				}
 				l, err := f.lib(t.Context())
@@ -63,7 +63,7 @@ func TestBadModels(t *testing.T) {
 			}
 			t.Log("\n" + modelsHead + "\n" + all.row(name, "llmtest 0.17.4", "make models-bad"))
 			want := bad.short
-			if long() { // of those that are here, as many may fail as of all
+			if longtest.Long() { // of those that are here, as many may fail as of all
 				want = bad.first - measuredFirst + min(all.tried, measuredFirst)
 			}
 			if *successFlags.only == "" && *successFlags.seed == 1 && first < want {

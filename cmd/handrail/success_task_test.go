@@ -259,7 +259,7 @@ func TestFaults(t *testing.T) {
 		if regexp.MustCompile(`(?i)\bline \d`).MatchString(f.Issue) || strings.Contains(f.Issue, strings.TrimSpace(f.Right)) {
 			t.Errorf("%s: the issue says where the fault is", f.Name)
 		}
-		if !long() && !f.Short {
+		if !longtest.Long() && !f.Short {
 			continue
 		}
 		t.Run(f.Name, func(t *testing.T) {

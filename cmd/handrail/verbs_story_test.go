@@ -95,7 +95,7 @@ func TestVerbsWithoutWords(t *testing.T) {
 	dir := t.TempDir()
 	for i, before := range threadsBefore() {
 		for j, e := range ends {
-			if !long() && j != i%len(ends) {
+			if !longtest.Long() && j != i%len(ends) {
 				continue
 			}
 			if e.verb == "fix" && before.name == "budget" { // more of the same mode needs turns first

@@ -186,7 +186,7 @@ func TestAsTheServer(t *testing.T) {
 		t.Errorf("%d cases, and %d of GitHub's", made, len(files))
 	}
 	for i, file := range files {
-		if i%3 > 0 && os.Getenv("HANDRAIL_LONG") == "" { // each is a server of its own
+		if i%3 > 0 && !longtest.Long() { // each is a server of its own
 			continue
 		}
 		data, err := os.ReadFile(file)

@@ -18,6 +18,10 @@ func Leave(t testing.TB) {
 	}
 }
 
+// Long reports whether tests run their long forms, as make long asks for by HANDRAIL_LONG. Without it
+// they run a few cases of each.
+func Long() bool { return os.Getenv("HANDRAIL_LONG") != "" }
+
 // Plain reports whether this is a plain `go test`.
 func Plain() bool {
 	f := flag.Lookup("test.run")

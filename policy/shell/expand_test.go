@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"os/exec"
 	"slices"
 	"strings"
@@ -81,7 +80,7 @@ func TestExpansionsAsBash(t *testing.T) {
 		t.Skip("SKIPPED, expansions were not compared: there is no bash on this machine")
 	}
 	want := 4000
-	if os.Getenv("HANDRAIL_LONG") == "" || raceEnabled {
+	if !longtest.Long() || raceEnabled {
 		want = 1000
 	}
 	rnd := rand.New(rand.NewPCG(3, 4))

@@ -4,16 +4,17 @@ import (
 	"encoding/base64"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"strings"
 	"testing"
+
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // TestVariantsKeepTheirTier wraps, quotes and respells commands at random. No
 // variant may be rated lower than the command it hides.
 func TestVariantsKeepTheirTier(t *testing.T) {
 	want := 100_000
-	if os.Getenv("HANDRAIL_LONG") == "" || raceEnabled {
+	if !longtest.Long() || raceEnabled {
 		want = 4_000
 	}
 	rnd := rand.New(rand.NewPCG(1, 2))

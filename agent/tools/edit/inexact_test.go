@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/handrail-bot/handrail/agent/tools/toolstest"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 var (
@@ -209,7 +210,7 @@ var ways = []struct {
 // TestInexactEdits: edits as small models write them become what was meant, on text in
 // several languages; none becomes something else without a word.
 func TestInexactEdits(t *testing.T) {
-	if os.Getenv("HANDRAIL_LONG") != "" {
+	if longtest.Long() {
 		*editEach = max(*editEach, 100)
 	}
 	files := realText(t)

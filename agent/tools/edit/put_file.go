@@ -60,10 +60,9 @@ func putFile(k *tools.Kit) tools.Tool {
 			return plan{}, err
 		}
 		if invented { //control:no-invented-folder
-			err = inFolder(ctx, k, c)
-		}
-		if err != nil {
-			return plan{}, err
+			if err := inFolder(ctx, k, c); err != nil {
+				return plan{}, err
+			}
 		}
 		if err := c.put(content); err != nil {
 			return plan{}, err

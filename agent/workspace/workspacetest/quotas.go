@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/handrail-bot/handrail/agent/workspace"
+	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // Disk usage allowed for a bomb. The bombs are much larger, but too small to harm the
@@ -62,7 +63,7 @@ func quotas(t *testing.T, s Subject) {
 		"in the background":    "setsid sh -c '" + slowly + ">big' & wait" + until,
 		"very deep":            `d=$(printf 'd/%.0s' $(seq 900)); mkdir -p $d && cd $d && mkdir -p $d && cd $d && ` + slowly + ">x" + until,
 	}
-	if os.Getenv("HANDRAIL_LONG") == "" {
+	if !longtest.Long() {
 		for _, name := range []string{"many pieces", "closed for long", "a cache", "in the background", "very deep"} {
 			delete(bombs, name)
 		}
@@ -154,7 +155,7 @@ func together(t *testing.T, s Subject) {
 		"of other sessions": "for i in 1 2 3 4 5 6; do setsid sh -c '{ head -c 65000000 /dev/zero; sleep 5; } | env -i tail -c 60000000 >/dev/null && echo finished' & done; wait",
 		"scratch":           "for d in /tmp /dev/shm /var/tmp; do head -c 300000000 /dev/zero >$d/x; done 2>/dev/null; { head -c 130000000 /dev/zero; sleep 5; } | tail -c 120000000 >/dev/null && echo finishedfinishedfinishedfinishedfinishedfinished",
 	}
-	if os.Getenv("HANDRAIL_LONG") == "" {
+	if !longtest.Long() {
 		delete(bombs, "of other sessions")
 	}
 	for name, line := range bombs {

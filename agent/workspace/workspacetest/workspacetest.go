@@ -40,7 +40,7 @@ func Run(t *testing.T, s Subject) {
 		{"written", written}, {"layers", layers}, {"set up", setUp}, {"installed", installed}, {"caches", caches},
 		{"git", git}, {"others", others}, {"closing", closing}, {"together", together}, {"tampering", tampering}, {"way", Egress},
 	} {
-		if (g.name == "kill" || g.name == "together") && s.Copied && os.Getenv("HANDRAIL_LONG") == "" {
+		if (g.name == "kill" || g.name == "together") && s.Copied && !longtest.Long() {
 			continue
 		}
 		t.Run(g.name, func(t *testing.T) {
