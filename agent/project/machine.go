@@ -79,7 +79,7 @@ func (f *Facts) Try(ctx context.Context, shell workspace.Shell) error {
 		}
 	}
 	line += "test -x " + pythonHere + " && echo 'virtual environment'; true"
-	res, err := shell.Run(ctx, workspace.Command{Line: line, Timeout: maxTryTime}, nil)
+	res, err := shell.Run(ctx, workspace.Command{Line: line, Timeout: maxTryTime, NoGit: true}, nil)
 	if err != nil {
 		return ctx.Err() // the session will report a broken workspace
 	}

@@ -65,7 +65,7 @@ type Facts struct {
 	Charted  string // the most used definitions, see [Facts.Chart]
 }
 
-// Dir is a directory with the number of files in it and below.
+// Dir is a directory with the number of files in it and below, as far as they were listed.
 type Dir struct {
 	Name  string
 	Files int
@@ -97,17 +97,29 @@ func (t *tree) read(ctx context.Context, name string) string {
 // only if the tree cannot be listed.
 func Discover(ctx context.Context, files Files) (Facts, error) {
 	l, err := files.List(ctx, ".", true, maxEntries)
+	entries := l.Entries
+	if err == nil && l.Left > 0 {
+		var root workspace.Listing // the first files may all be below the first directories
+		root, err = files.List(ctx, ".", false, maxEntries)
+		entries = append(root.Entries, entries...)
+	}
 	if err != nil {
 		return Facts{}, fmt.Errorf("look at the project: %w", err)
 	}
 	t := &tree{files: files, names: map[string]bool{}}
 	count := map[string]int{}
 	f := Facts{More: l.Left > 0, sizes: map[string]int64{}}
-	for _, e := range l.Entries {
+	for _, e := range entries {
+		name := path.Join(strings.TrimPrefix(l.Base, "."), e.Path)
 		if strings.HasSuffix(e.Path, "/") {
+			if !strings.Contains(name, "/") {
+				count[name] += 0 // the files below it may be beyond the limit
+			}
 			continue
 		}
-		name := path.Join(strings.TrimPrefix(l.Base, "."), e.Path)
+		if t.names[name] {
+			continue
+		}
 		t.names[name] = true
 		if !vendored(name) {
 			f.files, f.sizes[name] = append(f.files, name), e.Size
@@ -119,6 +131,9 @@ func Discover(ctx context.Context, files Files) (Facts, error) {
 		}
 	}
 	for dir, n := range count {
+		if n == 0 && !f.More {
+			continue
+		}
 		f.Dirs = append(f.Dirs, Dir{dir, n})
 	}
 	slices.SortFunc(f.Dirs, func(a, b Dir) int { return strings.Compare(a.Name, b.Name) })
@@ -305,7 +320,11 @@ func (f Facts) layout() string {
 			parts = append(parts, fmt.Sprintf("%d more directories", len(f.Dirs)-i))
 			break
 		}
-		parts = append(parts, fmt.Sprintf("%s/ (%d)", d.Name, d.Files))
+		text := d.Name + "/"
+		if d.Files > 0 {
+			text += fmt.Sprintf(" (%d)", d.Files)
+		}
+		parts = append(parts, text)
 	}
 	for i, name := range f.Root {
 		if i == maxRoot {

@@ -304,6 +304,28 @@ func (failing) List(context.Context, string, bool, int) (workspace.Listing, erro
 	return workspace.Listing{}, workspace.ErrGone
 }
 
+// full is a tree whose files from b on are beyond the limit.
+type full struct{ failing }
+
+func (full) List(_ context.Context, _ string, recursive bool, _ int) (out workspace.Listing, err error) {
+	names := []string{"a/", "b/", "go.mod", "z.txt"}
+	if recursive {
+		names, out.Left = []string{"a/", "a/1.go", "a/2.go"}, 1
+	}
+	for _, n := range names {
+		out.Entries = append(out.Entries, workspace.Entry{Path: n})
+	}
+	return out, nil
+}
+
+// The root is shown whole, though the list of all files ends before.
+func TestRootBeyondTheLimit(t *testing.T) {
+	f, err := Discover(t.Context(), full{})
+	if want := "- Layout: a/ (2), b/, go.mod, z.txt, and more than was counted"; err != nil || !strings.Contains(f.About(), want) {
+		t.Errorf("%v: %q is not in\n%s", err, want, f.About())
+	}
+}
+
 func TestFailures(t *testing.T) {
 	if _, err := Discover(t.Context(), failing{}); err == nil {
 		t.Error("Discover hides that the workspace is gone")

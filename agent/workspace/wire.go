@@ -13,7 +13,7 @@ import (
 
 // WireVersion is the version of the protocol between [Workspace] and the tool host.
 // Both are part of one binary, so a difference means a wrong mount.
-const WireVersion = 9
+const WireVersion = 10
 
 // Methods of the wire. The client calls and the host answers, except for MethodProgress
 // and MethodOutput (notifications from the host), MethodCancel and MethodStop

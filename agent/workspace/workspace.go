@@ -215,7 +215,11 @@ type Entry struct {
 	Size int64  `json:"size"`
 }
 
-// Listing is the result of List. Left is the number of entries beyond the limit.
+// MaxLeft is the number of entries beyond its limit at which a listing stops: to count all takes as long as
+// to list them.
+const MaxLeft = 1000
+
+// Listing is the result of List. Left is the number of entries beyond the limit, at most [MaxLeft].
 type Listing struct {
 	Base    string  `json:"base"`
 	Entries []Entry `json:"entries"`
@@ -308,11 +312,13 @@ type Used struct {
 	Files int    `json:"files"`
 }
 
-// Command is a command for the session's shell.
+// Command is a command for the session's shell. With NoGit it finds no repository if none was made
+// before: to make one takes a second in a tree of 50,000 files.
 type Command struct {
 	Line    string        `json:"line"`
 	Cwd     string        `json:"cwd,omitempty"` // relative; clamped to the root
 	Timeout time.Duration `json:"timeout,omitempty"`
+	NoGit   bool          `json:"no_git,omitempty"`
 }
 
 // CommandResult is the result of a command. Output is stdout and stderr without escape

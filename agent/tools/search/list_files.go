@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/handrail-bot/handrail/agent/tools"
+	"github.com/handrail-bot/handrail/agent/workspace"
 	"github.com/handrail-bot/handrail/policy"
 )
 
@@ -86,7 +87,11 @@ func (l lister) run(ctx context.Context, a tools.Args, _ tools.Progress) (tools.
 	}
 	switch {
 	case list.Left > 0:
-		fmt.Fprintf(&b, "[%d more not shown; list a directory below, or raise max]\n", list.Left)
+		left := fmt.Sprintf("%d more", list.Left)
+		if list.Left >= workspace.MaxLeft {
+			left = fmt.Sprintf("%d or more", workspace.MaxLeft)
+		}
+		fmt.Fprintf(&b, "[%s not shown; list a directory below, or raise max]\n", left)
 	case len(list.Entries) == 0:
 		b.WriteString("(nothing here, or only what .gitignore and .agentignore exclude)\n")
 	}

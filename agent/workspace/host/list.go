@@ -15,7 +15,7 @@ import (
 const (
 	defaultEntries = 1000
 	maxEntries     = 20_000
-	maxWalked      = 2_000_000 // maximum number of entries visited per call
+	maxWalked      = 2_000_000 // maximum number of entries visited to find a name
 	defaultFound   = 100
 	maxKept        = 2000 // paths kept per rank of match
 )
@@ -34,20 +34,18 @@ func (h *host) list(ctx context.Context, p workspace.PathParams) (workspace.List
 	}
 	limit = min(limit, maxEntries)
 	out := workspace.Listing{Base: rel, Entries: []workspace.Entry{}}
-	walked := 0
 	w := h.visible(func(n *node) (bool, error) {
-		if walked++; walked > maxWalked {
-			return false, errWalked
+		if len(out.Entries) == limit {
+			if out.Left++; out.Left == workspace.MaxLeft {
+				return false, errWalked
+			}
+			return p.Recursive, nil
 		}
 		e := workspace.Entry{Path: validName(n.path), Size: n.stat.Size}
 		if n.isDir() {
 			e.Path, e.Size = e.Path+"/", 0
 		}
-		if len(out.Entries) < limit {
-			out.Entries = append(out.Entries, e)
-		} else {
-			out.Left++
-		}
+		out.Entries = append(out.Entries, e)
 		return p.Recursive, nil
 	})
 	if err := w.walk(ctx, rel); err != nil && !errors.Is(err, errWalked) {

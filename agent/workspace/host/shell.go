@@ -235,7 +235,9 @@ func (h *host) run(ctx context.Context, id jsonrpc2.ID, c workspace.Command) (wo
 	if err := h.mayRun(ctx, c.Line); err != nil {
 		return none, err
 	}
-	h.makeGit(ctx, c.Line)
+	if !c.NoGit {
+		h.makeGit(ctx, c.Line)
+	}
 	out := &sink{progress: func(text string) {
 		// A failure means that the client is gone, which ends the command.
 		_ = h.conn.Notify(ctx, workspace.MethodProgress, workspace.ProgressParams{ID: id.Num, Text: text})

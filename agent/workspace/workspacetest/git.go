@@ -41,6 +41,11 @@ func git(t *testing.T, s Subject) {
 	if err := <-ready; err != nil {
 		t.Fatal(err)
 	}
+	other := OpenSpec(t, s, workspace.Spec{Source: source, Git: past})
+	res, err := other.Run(t.Context(), workspace.Command{Line: "ls -A # no git", NoGit: true}, nil)
+	if err != nil || strings.Contains(res.Output, ".git") {
+		t.Errorf("a command without need of a repository made one: %v, %s", err, res.Output)
+	}
 	for _, want := range []string{"base\nfirst\n", "a.txt    | 1 +", "-old\n", "+new\n", " M a.txt\n D gone.txt\n?? new.txt\n", "\nold\n", "mine\n"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("git inside shows no %q:\n%s", want, out)
