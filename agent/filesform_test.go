@@ -407,6 +407,20 @@ func TestTriesEnd(t *testing.T) {
 	}
 }
 
+// An answer that was cut off is taken back: the model sees neither it nor words about tools.
+func TestCutIsTakenBack(t *testing.T) {
+	b := filesBench(t, "\n- text: \"a.txt\\n```\\n"+strings.Repeat("I will fix it now.\\n", 100)+"\"\n- text: \"a.txt\\n```\\none\\ngood\\n```\\n\"\n")
+	b.must(session.StatusDone)
+	last := b.model.Requests()[1]
+	var all strings.Builder
+	for _, m := range last.Messages {
+		all.WriteString(m.Content)
+	}
+	if s := all.String(); strings.Contains(s, "I will fix it") || strings.Contains(s, "tool") || !strings.Contains(s, "That said the same again and again.") {
+		t.Errorf("the second request is %s", s)
+	}
+}
+
 // A model may insist on work whose tests failed before, too. It is not believed if a file that it changed newly does not
 // compile, or if it is a small one.
 func TestInsistsOnRed(t *testing.T) {

@@ -212,6 +212,9 @@ func (r *run) handleLosses(ctx context.Context) (*session.Outcome, error) {
 		r.model.form = r.model.belowNative()
 		return nil, r.stepTo(ctx, r.model.form, why)
 	}
+	if r.model.form == llm.FormFiles {
+		return nil, nil // see [finisher.inFiles]
+	}
 	if say := r.lost.Reminder(r.requests.tools.names()); say != "" {
 		return nil, r.tell(ctx, session.NoteReminder, say)
 	}

@@ -238,7 +238,7 @@ func answerLimit(configured, view int, parameters int64) int {
 // maxWhole is the largest size, in bytes, of a file that is rewritten as a whole.
 const maxWhole = 6000
 
-// maxAnswerTime returns the size in bytes of the largest file in view.
+// largestFile returns the size in bytes of the largest file in view.
 func (q *requests) largestFile() int {
 	n := 0
 	for _, f := range q.talk.view() {

@@ -63,7 +63,7 @@ const maxBack = 3
 // inFiles decides about an answer in the files form: the work ends if all edits were
 // made. A reading request continues the conversation; anything else is tried again.
 func (f *finisher) inFiles(ctx context.Context, last entry) (*session.Outcome, error) {
-	edits, refused, unseen := 0, []string{}, []string{}
+	edits, refused, unseen, cut := 0, []string{}, []string{}, false
 	if said, complete := completion(last); complete &&
 		!slices.ContainsFunc(last.calls, func(c *session.CallState) bool { return speech.IsEdit(c.Call) }) {
 		return f.complete(ctx, said)
@@ -75,6 +75,7 @@ func (f *finisher) inFiles(ctx context.Context, last entry) (*session.Outcome, e
 		edits++
 		if !c.Result.OK || c.Result.Mistake {
 			refused = append(refused, firstParagraph(c.Result.Content))
+			cut = cut || c.Truncated
 			if isUnseen(c.Call) {
 				unseen = append(unseen, "`"+pathArgument(c.Arguments)+"`")
 			}
@@ -88,6 +89,8 @@ func (f *finisher) inFiles(ctx context.Context, last entry) (*session.Outcome, e
 			return f.again(ctx, why)
 		}
 		return nil, nil // it asked for something, and needs the result
+	case cut && len(refused) == edits: //control:cut-is-taken-back
+		return f.again(ctx, lostWords(last.answer.Lost))
 	case len(unseen) > 0 && len(unseen) == len(refused) && f.changed():
 		// Small models add a file of tests that they never read; the change itself is there.
 		return f.complete(
@@ -109,7 +112,7 @@ func (f *finisher) inFiles(ctx context.Context, last entry) (*session.Outcome, e
 	case f.changed() && last.answer.Content != "" && last.answer.Lost == "":
 		return f.complete(ctx, strings.TrimSpace(last.answer.Content+f.notWritten()))
 	case last.answer.Lost == session.LostLoop:
-		return f.again(ctx, "That said the same again and again.")
+		return f.again(ctx, lostWords(session.LostLoop))
 	case last.answer.Content == "" && len(last.answer.Errors) == 0:
 		return f.again(ctx, "That was empty.")
 	}
@@ -129,6 +132,17 @@ func (f *finisher) inFiles(ctx context.Context, last entry) (*session.Outcome, e
 		) // small models first think, and then write
 	}
 	return nil, f.retry(ctx, why+" "+f.askFiles(true))
+}
+
+// lostWords says how an answer in the files form was cut off.
+func lostWords(lost string) string {
+	switch lost {
+	case session.LostLoop:
+		return "That said the same again and again."
+	case session.LostTime:
+		return "That took too long and was stopped."
+	}
+	return "That was too long and was cut off."
 }
 
 // notWritten returns the end of a summary that names the edits of the answer before the last one that

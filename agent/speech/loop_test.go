@@ -255,6 +255,8 @@ func TestFilesBeforeTheCut(t *testing.T) {
 		"in circles in a file":   {first + second + strings.Repeat("I will fix the bug now.\n", 100), false, llm.Part{}, "a.txt false b.txt true"},
 		"in circles in words":    {first + strings.Repeat("I will fix the bug now.\n", 100), false, llm.Part{}, "a.txt false"},
 		"the same file for ever": {strings.Repeat("a.txt\n```\nfine, and more words than a command has\n```\n\n", 100), false, llm.Part{}, "a.txt false"},
+		"the same file cut":      {first + "a.txt\n```\nfi", false, llm.Part{Done: true, DoneReason: "length"}, "a.txt false"},
+		"another version cut":    {first + "a.txt\n```\nbe", false, llm.Part{Done: true, DoneReason: "length"}, "a.txt true"},
 		"late":                   {first + second, true, llm.Part{}, "a.txt false b.txt true"},
 		"too long":               {first + second, false, llm.Part{Done: true, DoneReason: "length"}, "a.txt false b.txt true"},
 		"without the end of it":  {first + second, false, llm.Part{Done: true, DoneReason: "stop"}, "a.txt false b.txt false"},

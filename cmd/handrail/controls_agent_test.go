@@ -49,6 +49,8 @@ var controlsOfAgent = []control{
 	{"file-a-third-time", "true", "./agent/speech", "TestDraftsAreThought"},
 	{"shown-repetition", "true", "./agent/speech", "TestNoCirclesInFiles"},
 	{"cut-file", `value s.done.DoneReason == "length"`, "./agent/speech", "TestFilesBeforeTheCut"},
+	{"cut-repetition", "false", "./agent/speech", "TestFilesBeforeTheCut"},
+	{"cut-is-taken-back", "false", "./agent", "TestCutIsTakenBack"},
 	{"late-is-told", "false", "./agent", "TestAnswerTime"},
 	{"answer-clock", "false", "./agent", "TestAnswerTime"},
 	{"silence-is-said", "drop", "./agent", "TestSilenceIsTold"},

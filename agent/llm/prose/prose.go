@@ -356,6 +356,9 @@ func (r *reader) edit(a Act) {
 			r.words = append(r.words, a.Text) // how it was before
 			return
 		}
+		if a.Cut && r.repeats(a) { //control:cut-repetition
+			return
+		}
 		r.acts = slices.DeleteFunc(r.acts, func(old Act) bool {
 			if old.Kind != Whole || old.Path != a.Path {
 				return false
@@ -373,6 +376,16 @@ func (r *reader) edit(a Act) {
 	r.dropHeading()
 	r.acts = append(r.acts, a)
 }
+
+// repeats reports whether a block that was cut off is the beginning of an earlier version of its file, up
+// to white space: a model without an end writes its answer again and again.
+func (r *reader) repeats(a Act) bool {
+	return slices.ContainsFunc(r.acts, func(old Act) bool {
+		return old.Kind == Whole && old.Path == a.Path && !old.Cut && strings.HasPrefix(unspaced(old.Text), unspaced(a.Text))
+	})
+}
+
+func unspaced(s string) string { return strings.Join(strings.Fields(s), "") }
 
 // changes reports whether there is a whole version of a file so far.
 func (r *reader) changes(name string) bool {
