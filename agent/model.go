@@ -16,6 +16,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/compact"
 	"github.com/handrail-bot/handrail/agent/llm"
 	"github.com/handrail-bot/handrail/agent/llm/toolcall"
+	"github.com/handrail-bot/handrail/agent/prompt"
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/agent/speech"
 	"github.com/handrail-bot/handrail/agent/tools"
@@ -190,8 +191,11 @@ func (m *model) streamInto(ctx context.Context, req llm.Request, s *speech.Strea
 
 // shownIn returns a function that reports whether a request contains a text.
 func shownIn(req llm.Request) func(text string) bool {
+	said := slices.DeleteFunc(slices.Clone(req.Messages), func(m llm.Message) bool {
+		return slices.ContainsFunc(prompt.Worked(), func(w llm.Message) bool { return w.Content == m.Content })
+	})
 	return func(text string) bool {
-		return slices.ContainsFunc(req.Messages, func(m llm.Message) bool { return strings.Contains(m.Content, text) })
+		return slices.ContainsFunc(said, func(m llm.Message) bool { return strings.Contains(m.Content, text) })
 	}
 }
 

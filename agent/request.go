@@ -170,7 +170,11 @@ func (q *requests) build() llm.Request {
 	if q.lead != nil {
 		system = q.lead.System
 	}
-	req := q.plain(append([]llm.Message{{Role: llm.RoleSystem, Content: system}}, q.talk.messages(q.model.form)...))
+	messages := []llm.Message{{Role: llm.RoleSystem, Content: system}}
+	if q.model.form == llm.FormFiles && q.mode.Writes() && q.tools.weak() {
+		messages = append(messages, prompt.Worked()...)
+	}
+	req := q.plain(append(messages, q.talk.messages(q.model.form)...))
 	req.Think = q.model.caps.Thinking
 	if !q.model.text() {
 		req.Tools = q.tools.offered()
