@@ -60,6 +60,11 @@ func hasParts(view prose.View) bool {
 	return len(long) > 0 && !slices.ContainsFunc(long, func(f prose.File) bool { return !fragment.Parts(f.Path, f.Text) })
 }
 
+// hasNamed reports whether a file in view has a name, in any directory.
+func hasNamed(view prose.View, name string) bool {
+	return slices.ContainsFunc(view, func(f prose.File) bool { return path.Base(f.Path) == name })
+}
+
 // filesRequest renders the files in view, followed by the user's message and its end.
 func (t *conversation) filesRequest(e entry) string {
 	var files strings.Builder

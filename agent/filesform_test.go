@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/handrail-bot/handrail/agent/llm"
+	"github.com/handrail-bot/handrail/agent/prompt"
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/policy"
 	"github.com/handrail-bot/handrail/policy/longtest"
@@ -55,8 +56,8 @@ func TestFailedTurnIsTakenBack(t *testing.T) {
 	if got := events[session.Answer](b, session.TypeAnswer); len(got) != 2 || !strings.Contains(got[0].Content, "dear user") {
 		t.Errorf("the log has lost an answer: %+v", got)
 	}
-	if n := len(b.model.Requests()[1].Messages); n != 2 {
-		t.Errorf("%d messages in the second request, want the system's and the user's", n)
+	if n := len(b.model.Requests()[1].Messages); n != 4 {
+		t.Errorf("%d messages in the second request, want the system's, two of the worked task and the user's", n)
 	}
 }
 
@@ -151,8 +152,8 @@ func TestRedStartsAnew(t *testing.T) {
 	if got := b.states.trees[b.states.last]["a.txt"]; got != "first\ntwo\n" {
 		t.Errorf("a.txt is %q: it holds something of the earlier tries", got)
 	}
-	if n := len(b.model.Requests()[2].Messages); n != 2 {
-		t.Errorf("%d messages in the third request, want the system's and the user's", n)
+	if n := len(b.model.Requests()[2].Messages); n != 4 {
+		t.Errorf("%d messages in the third request, want the system's, two of the worked task and the user's", n)
 	}
 }
 
@@ -181,7 +182,7 @@ func TestWrittenAnew(t *testing.T) {
 		"copies": strings.Repeat("- {when: {user_contains: [\"old = prices\"]}, text: "+fenced(text)+"}\n", 2),
 	} {
 		b := newBench(t, filesHead+tries+`
-- when: {user_contains: ["    \"\"\"Return their sum.\"\"\"\n    # ...\n", "The body of total is left out above"], lacks: ["old = prices", "Make this change"]}
+- when: {user_contains: ["    \"\"\"Return their sum.\"\"\"\n    # ...\n", "The body of total is left out above"], lacks: ["old = prices"]}
   text: `+fenced("def total(prices):\n    return max(prices)\n")+`
 - when: {user_contains: ["# ...\n", "The tests failed with your last attempt.", "FAIL: total", "left out above"], lacks: ["old = prices", "max(prices)"]}
   text: `+fenced("def total(prices):\n    return sum(prices)\n")+`
@@ -324,7 +325,7 @@ func TestLooksEnd(t *testing.T) {
   text: "a.txt\n`+"```\\none\\n2\\n```"+`\n"
 `)
 	b.must(session.StatusDone)
-	if n := len(b.model.Requests()[1].Messages); n != 2 {
+	if n := len(b.model.Requests()[1].Messages); n != 4 {
 		t.Errorf("%d messages in the second request", n)
 	}
 	b = filesBench(t, `
@@ -404,6 +405,40 @@ func TestTriesEnd(t *testing.T) {
 	b.must(session.StatusFailed)
 	if n := len(b.model.Requests()); n != maxTries {
 		t.Errorf("asked %d times, want %d", n, maxTries)
+	}
+}
+
+// A small model that writes whole files sees a worked task first. Its file is not written.
+func TestWorkedTask(t *testing.T) {
+	const script = "\n- {text: \"price.py\\n```\\ndef price(net):\\n    return 1\\n```\\n\"}\n" +
+		"- {when: {user_contains: [\"belongs to another task\"]}, text: \"a.txt\\n```\\none\\n2\\n```\\n\"}\n"
+	b := filesBench(t, script)
+	b.must(session.StatusDone)
+	if files := b.states.trees[b.states.last]; files["price.py"] != "" || files["a.txt"] != "one\n2\n" {
+		t.Errorf("the files are %q", files)
+	}
+	long := "package a\n\n" + strings.Repeat("// A line.\n", maxWhole/10)
+	for name, tt := range map[string]struct {
+		head, path, text string
+		want             bool
+	}{
+		"small":             {filesHead, "a.go", "package a\n", true},
+		"large":             {strings.Replace(head, "tools: true", "tools: false, parameters: 70000000000", 1), "a.go", "package a\n", false},
+		"a long file":       {filesHead, "a.go", long, false},
+		"the sample's name": {filesHead, "shop/price.py", "x = 1\n", false},
+	} {
+		b := newBench(t, tt.head+"\n- {text: It cannot be done., repeat: true}\n", map[string]string{tt.path: tt.text})
+		b.cfg.Form = llm.FormFiles
+		b.cfg.Provide = func(context.Context, string, llm.Form) []session.Item {
+			return []session.Item{{Kind: session.ItemFile, Name: tt.path, Text: tt.text}}
+		}
+		if _, err := b.run(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		first := b.model.Requests()[0].Messages
+		if got := len(first) == 4 && strings.HasPrefix(first[2].Content, prompt.WorkedFile); got != tt.want {
+			t.Errorf("%s: %d messages, a worked task %v", name, len(first), got)
+		}
 	}
 }
 

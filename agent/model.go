@@ -124,6 +124,7 @@ func (m *model) answer(ctx context.Context, req llm.Request) (session.Answer, er
 			Seen:    shownIn(req),
 			Form:    m.form,
 			View:    m.talk.view(),
+			Sample:  prompt.WorkedFile,
 			Offered: tools.Names(req.Tools),
 			Prose:   m.mode.Writes() && (m.form == llm.FormFiles || m.Content() == m.claims.from),
 			Line:    m.talk.asked(),
@@ -191,11 +192,8 @@ func (m *model) streamInto(ctx context.Context, req llm.Request, s *speech.Strea
 
 // shownIn returns a function that reports whether a request contains a text.
 func shownIn(req llm.Request) func(text string) bool {
-	said := slices.DeleteFunc(slices.Clone(req.Messages), func(m llm.Message) bool {
-		return slices.ContainsFunc(prompt.Worked(), func(w llm.Message) bool { return w.Content == m.Content })
-	})
 	return func(text string) bool {
-		return slices.ContainsFunc(said, func(m llm.Message) bool { return strings.Contains(m.Content, text) })
+		return slices.ContainsFunc(req.Messages, func(m llm.Message) bool { return strings.Contains(m.Content, text) })
 	}
 }
 

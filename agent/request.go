@@ -171,7 +171,7 @@ func (q *requests) build() llm.Request {
 		system = q.lead.System
 	}
 	messages := []llm.Message{{Role: llm.RoleSystem, Content: system}}
-	if q.model.form == llm.FormFiles && q.mode.Writes() && q.tools.weak() {
+	if q.showsWorked() {
 		messages = append(messages, prompt.Worked()...)
 	}
 	req := q.plain(append(messages, q.talk.messages(q.model.form)...))
@@ -188,6 +188,14 @@ func (q *requests) build() llm.Request {
 		}
 	}
 	return req
+}
+
+// showsWorked reports whether a worked task stands before the conversation: a small model is asked for
+// whole files.
+func (q *requests) showsWorked() bool {
+	view := q.talk.view()
+	return q.model.form == llm.FormFiles && q.mode.Writes() && q.tools.weak() && len(view) > 0 && q.talk.line == nil &&
+		!inParts(view, q.talk.failed()) && q.largestFile() <= maxWhole && !hasNamed(view, prompt.WorkedFile)
 }
 
 // plain returns a request with the given messages. All requests are built here, so this

@@ -121,7 +121,7 @@ func TestExamplesNameThisRepository(t *testing.T) {
 	named := regexp.MustCompile(`[\w/-]+\.(?:go|py|js|ts|rb|rs|java|txt|md|c|h)\b`)
 	for _, name := range files {
 		data, err := parts.ReadFile(name)
-		if found := named.FindString(string(data)); err != nil || found != "" {
+		if found := named.FindString(string(data)); err != nil || found != "" && found != WorkedFile {
 			t.Errorf("%s names %s (%v)", name, found, err)
 		}
 	}

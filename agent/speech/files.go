@@ -2,6 +2,7 @@ package speech
 
 import (
 	"encoding/json"
+	"slices"
 
 	"github.com/handrail-bot/handrail/agent/llm/prose"
 	"github.com/handrail-bot/handrail/agent/llm/toolcall"
@@ -38,6 +39,13 @@ func (s *Stream) files(a *session.Answer, turn int, raw string) bool {
 			p = line
 		}
 	}
+	p.Acts = slices.DeleteFunc(p.Acts, func(act prose.Act) bool {
+		if act.Path != s.Sample || act.Path == "" || s.View.Has(act.Path) { //control:sample-is-no-file
+			return false
+		}
+		p.Doubts = append(p.Doubts, act.Path+" belongs to another task")
+		return true
+	})
 	if len(p.Acts) == 0 {
 		if len(p.Doubts) > 0 && s.Prose {
 			a.Errors = p.Doubts

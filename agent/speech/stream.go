@@ -55,6 +55,7 @@ type Config struct {
 
 	Form    llm.Form   // requested form; "" means [llm.FormNative]
 	View    prose.View // files shown to the model
+	Sample  string     // path of a file in the prompt that is no file of the project; "" if there is none
 	Offered []string   // tools offered to the model
 	// Prose makes edits in fences count in an answer without calls. It is set if nothing
 	// was changed so far and the mode allows writing.

@@ -105,6 +105,7 @@ var controlsOfAgent = []control{
 	{"no-other-file", "false", "./agent", "TestWrittenAnswers"},
 	{"no-prose-in-code", "true", "./agent/tools/edit", "TestRepliesAreNoFiles"},
 	{"tried-needs-no-reason", "false", "./agent", "TestReasonAfterARefusedEdit"},
+	{"sample-is-no-file", "true", "./agent", "TestWorkedTask"},
 	{"tries-end", "value tries > 99", "./agent", "TestTriesEnd"},
 	{"most-lines-stay", "false", "./agent/tools/edit", "TestMostLinesStay"},
 	{"tiny-answers", "false", "./agent", "TestAnswerLimit"},
