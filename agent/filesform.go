@@ -60,9 +60,10 @@ func hasParts(view prose.View) bool {
 	return len(long) > 0 && !slices.ContainsFunc(long, func(f prose.File) bool { return !fragment.Parts(f.Path, f.Text) })
 }
 
-// hasNamed reports whether a file in view has a name, in any directory.
-func hasNamed(view prose.View, name string) bool {
-	return slices.ContainsFunc(view, func(f prose.File) bool { return path.Base(f.Path) == name })
+// names reports whether a file in view or a word of the user has a name.
+func (t *conversation) names(file string) bool {
+	return slices.ContainsFunc(t.view(), func(f prose.File) bool { return path.Base(f.Path) == file }) ||
+		slices.ContainsFunc(t.entries, func(e entry) bool { return e.person && strings.Contains(e.user, file) })
 }
 
 // filesRequest renders the files in view, followed by the user's message and its end.

@@ -418,17 +418,19 @@ func TestWorkedTask(t *testing.T) {
 		t.Errorf("the files are %q", files)
 	}
 	long := "package a\n\n" + strings.Repeat("// A line.\n", maxWhole/10)
+	const words = "fix it"
 	for name, tt := range map[string]struct {
-		head, path, text string
-		want             bool
+		head, say, path, text string
+		want                  bool
 	}{
-		"small":             {filesHead, "a.go", "package a\n", true},
-		"large":             {strings.Replace(head, "tools: true", "tools: false, parameters: 70000000000", 1), "a.go", "package a\n", false},
-		"a long file":       {filesHead, "a.go", long, false},
-		"the sample's name": {filesHead, "shop/price.py", "x = 1\n", false},
+		"small":             {filesHead, words, "a.go", "package a\n", true},
+		"large":             {strings.Replace(head, "tools: true", "tools: false, parameters: 70000000000", 1), words, "a.go", "package a\n", false},
+		"a long file":       {filesHead, words, "a.go", long, false},
+		"the sample's name": {filesHead, words, "shop/price.py", "x = 1\n", false},
+		"asked for":         {filesHead, "move this to price.py", "a.py", "x = 1\n", false},
 	} {
 		b := newBench(t, tt.head+"\n- {text: It cannot be done., repeat: true}\n", map[string]string{tt.path: tt.text})
-		b.cfg.Form = llm.FormFiles
+		b.cfg.Form, b.task.Text = llm.FormFiles, tt.say
 		b.cfg.Provide = func(context.Context, string, llm.Form) []session.Item {
 			return []session.Item{{Kind: session.ItemFile, Name: tt.path, Text: tt.text}}
 		}

@@ -124,7 +124,7 @@ func (m *model) answer(ctx context.Context, req llm.Request) (session.Answer, er
 			Seen:    shownIn(req),
 			Form:    m.form,
 			View:    m.talk.view(),
-			Sample:  prompt.WorkedFile,
+			Sample:  sampleIn(req),
 			Offered: tools.Names(req.Tools),
 			Prose:   m.mode.Writes() && (m.form == llm.FormFiles || m.Content() == m.claims.from),
 			Line:    m.talk.asked(),
@@ -188,6 +188,15 @@ func (m *model) streamInto(ctx context.Context, req llm.Request, s *speech.Strea
 		return &llm.Error{Kind: llm.Cut, Public: "the model's answer broke off"}
 	}
 	return err
+}
+
+// sampleIn returns the path of the worked task's file if a request shows it, or "".
+func sampleIn(req llm.Request) string {
+	task := prompt.Worked()[0].Content
+	if slices.ContainsFunc(req.Messages, func(m llm.Message) bool { return m.Content == task }) {
+		return prompt.WorkedFile
+	}
+	return ""
 }
 
 // shownIn returns a function that reports whether a request contains a text.

@@ -191,11 +191,11 @@ func (q *requests) build() llm.Request {
 }
 
 // showsWorked reports whether a worked task stands before the conversation: a small model is asked for
-// whole files.
+// whole files, and no text has the name of the sample's file.
 func (q *requests) showsWorked() bool {
 	view := q.talk.view()
 	return q.model.form == llm.FormFiles && q.mode.Writes() && q.tools.weak() && len(view) > 0 && q.talk.line == nil &&
-		!inParts(view, q.talk.failed()) && q.largestFile() <= maxWhole && !hasNamed(view, prompt.WorkedFile)
+		!inParts(view, q.talk.failed()) && q.largestFile() <= maxWhole && !q.talk.names(prompt.WorkedFile)
 }
 
 // plain returns a request with the given messages. All requests are built here, so this
