@@ -166,8 +166,14 @@ func tell(ctx context.Context, w *worker, wr ghapp.Write) bool {
 // tellAway tells the thread, once, that GitHub does not serve a request, if that lasts
 // longer than a user would wait without notice. The request waits and begins by itself.
 // If the author's rights are unknown, the notice is for those who had some, or began the
-// session; others get the one sign of the thread.
+// session; others get the one sign of the thread. A text whose answer is recorded needs none.
 func tellAway(ctx context.Context, w *worker, d *store.Delivery, s userMessage, cause error) {
+	if w.recorded { //control:no-notice-beside-the-answer
+		return
+	}
+	if _, err := w.cfg.Store.Effects.Effect(ctx, approval.ReplyTo(s.key)); err == nil { // by an earlier try
+		return
+	}
 	if w.cfg.Now().Sub(d.Received) > tellAwayAfter*w.cfg.Every { //control:github-away-is-told
 		w.signAway(ctx, s, cause)
 	}

@@ -238,3 +238,27 @@ func (w *world) awaitNotice(lost bool) int64 {
 	w.t.Fatal("no notice")
 	return 0
 }
+
+// TestNoNoticeBesideTheAnswer: a comment whose answer is lost is looked up, without a notice that its
+// text waits.
+func TestNoNoticeBesideTheAnswer(t *testing.T) {
+	t.Parallel()
+	for say, want := range map[string]string{"/agent fix it": "✅ **done**", "/agent stop": "There is nothing to stop."} {
+		w := newWorld(t)
+		w.say("/agent status")
+		must(t, w.work())
+		before := len(w.own())
+		w.say(say)
+		w.breaks("/issues/{issue_number}/comments", "lacking")
+		for range 5 { // waits for a lost write: long enough for a notice
+			if err := w.work(); !fault.OfGitHub(err) {
+				t.Fatalf("the work ends with %v", err)
+			}
+		}
+		w.breaks("", "")
+		must(t, w.work())
+		if own := w.own()[before:]; len(own) != 1 || !strings.Contains(own[0], want) {
+			t.Errorf("%s: the bot wrote %q, want %q", say, own, want)
+		}
+	}
+}

@@ -153,7 +153,7 @@ func (w *worker) commit(ctx context.Context, c *change) error {
 	if err := w.cfg.Store.Logs.Apply(ctx, f, c.Change); err != nil {
 		return fmt.Errorf("record delivery: %w", err)
 	}
-	w.pending = nil
+	w.pending, w.recorded = nil, true
 	return w.outbox(f).Finish(ctx)
 }
 
@@ -170,6 +170,7 @@ func (w *worker) answerOnly(ctx context.Context, c *change) error {
 			return fmt.Errorf("record intent: %w", err)
 		}
 	}
+	w.recorded = true
 	for _, in := range c.Intents {
 		if _, err := w.outbox(f).Perform(ctx, *in); ghapp.UnlessRefused(err) != nil {
 			return err

@@ -12,7 +12,7 @@ import (
 // handleOnce handles a delivery. If that panics, the delivery is given up, and its author
 // is told if w.heard is set.
 func (w *worker) handleOnce(ctx context.Context, d *store.Delivery) error {
-	w.getsReplies = false
+	w.getsReplies, w.recorded = false, false
 	err := fault.Guarded(ctx, w.cfg.Log, "delivery "+d.ID, func() error { return w.handle(ctx, d) })
 	if !fault.Is(err) {
 		return err
