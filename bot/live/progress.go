@@ -168,9 +168,11 @@ func (l *Session) progressRef(ctx context.Context) (ref ghapp.Ref, key string, e
 		return ref, "", err
 	}
 	wr := ProgressWrite(key, l.Thread, l.Row, l.State)
-	if wr.Notice, err = l.settledNotice(ctx); err != nil { //control:notice-becomes-progress
+	notice, err := l.settledNotice(ctx)
+	if err != nil {
 		return ref, "", err
 	}
+	wr.Notice = notice //control:notice-becomes-progress
 	ref, err = l.Ensure(ctx, wr)
 	return ref, key, ghapp.UnlessRefused(err)
 }
