@@ -37,6 +37,7 @@ var badSample = map[string][]string{
 
 	"serve_action_clock": {"lacking"},
 	"serve_ready_green":  {"empty"},
+	"serve_pull_text":    {"lacking"},
 }
 
 // line is GitHub's side of a bad line.
