@@ -37,7 +37,6 @@ var badSample = map[string][]string{
 
 	"serve_action_clock": {"lacking"},
 	"serve_ready_green":  {"empty"},
-	"serve_pull_text":    {"lacking"},
 }
 
 // line is GitHub's side of a bad line.
@@ -149,6 +148,25 @@ func firstOfEach(kind string) *line {
 		}
 		return ghcheck.Breaks()[kind]
 	})
+}
+
+// TestLostRewording: the answer to an edit of the pull request is lost, and a maintainer changes the
+// title and asks for more before GitHub tells of that edit. The rest of the text is the bot's still.
+func TestLostRewording(t *testing.T) {
+	longtest.Leave(t)
+	t.Parallel()
+	left := 0
+	newLine(func(route string, n int) ghcheck.Break {
+		switch method, pull := strings.CutSuffix(route, " /repos/{owner}/{repo}/pulls/{pull_number}"); {
+		case pull && method == http.MethodPatch && n == 1:
+			left = 8
+		case pull && method == http.MethodGet && left > 0:
+			left--
+		default:
+			return nil
+		}
+		return ghcheck.Breaks()["lacking"]
+	}).tell(t, "serve_pull_text")
 }
 
 // badGitHubs tells each story once with each kind of broken answer on each of its routes alone. The

@@ -101,7 +101,7 @@ retain.TestMirrorsThatStay: broken-off-work-stays needed-mirror-stays removed-un
 retain.TestUninstalled: mirrors-of-the-gone
 retain.TestNotUninstalled: unknown-installation suspend-begins-nothing
 serve_model_down: waits-for-github github-away-is-told not-ready-at-once
-main.TestBadGitHub: nothing-is-not-kept short-diff-is-listed own-text-is-known
+main.TestBadGitHub: nothing-is-not-kept short-diff-is-listed
 gitops.TestBadAnswersOfARemote: push-is-confirmed
 serve_gone: gone-for-certain archived-ends transferred-ends
 poll.TestDeliveries: polled-from-now-on polls-wait-as-asked

@@ -264,7 +264,7 @@ var controls = slices.Concat(controlsOfAgent, controlsOfBot, controlsOfReview, c
 	{"notice-becomes-progress", "drop", "./bot", "TestNotice$"},
 	{"notice-is-settled", "false", "./bot", "TestNotice$"},
 	{"no-notice-beside-the-answer", "false", "./bot", "TestNoNoticeBesideTheAnswer"},
-	{"own-text-is-known", "false", "./cmd/handrail", "TestBadGitHub/lacking/serve_pull_text"},
+	{"own-text-is-known", "false", "./cmd/handrail", "TestLostRewording"},
 	{"no-pages-in-the-log", "value a", "./cmd/telemetry", "TestPagesInTheLog"},
 	{"nothing-waits-for-labels", "value false", "./cmd/handrail", "TestScripts/serve_labels_late"},
 	{"left-writes-are-made", "value nil", "./cmd/handrail", "TestScripts/serve_check_late"},
