@@ -264,6 +264,7 @@ var controls = slices.Concat(controlsOfAgent, controlsOfBot, controlsOfReview, c
 	{"notice-becomes-progress", "drop", "./bot", "TestNotice$"},
 	{"notice-is-settled", "false", "./bot", "TestNotice$"},
 	{"no-notice-beside-the-answer", "false", "./bot", "TestNoNoticeBesideTheAnswer"},
+	{"check-of-the-commit-read", "false", "./bot/live", "TestCheckOfTheCommitRead"},
 	{"own-text-is-known", "false", "./cmd/handrail", "TestLostRewording"},
 	{"no-pages-in-the-log", "value a", "./cmd/telemetry", "TestPagesInTheLog"},
 	{"nothing-waits-for-labels", "value false", "./cmd/handrail", "TestScripts/serve_labels_late"},
