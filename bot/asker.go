@@ -75,6 +75,7 @@ func (w *worker) admit(ctx context.Context, s userMessage) (by author, why strin
 // goes to the log, and to the check run of the thread's session.
 func (w *worker) turnAway(ctx context.Context, s userMessage, why string) error {
 	w.cfg.Log.InfoContext(ctx, "not answered", "thread", w.key, "sender", s.author.Login, "why", why)
+	w.settleNotice(ctx, s.key)
 	first, err := w.sign(ctx, s)
 	if err != nil {
 		return err
@@ -165,8 +166,14 @@ func tell(ctx context.Context, w *worker, wr ghapp.Write) bool {
 // tellAway tells the thread, once, that GitHub does not serve a request, if that lasts
 // longer than a user would wait without notice. The request waits and begins by itself.
 // If the author's rights are unknown, the notice is for those who had some, or began the
-// session; others get the one sign of the thread.
+// session; others get the one sign of the thread. A text whose answer is recorded needs none.
 func tellAway(ctx context.Context, w *worker, d *store.Delivery, s userMessage, cause error) {
+	if w.recorded { //control:no-notice-beside-the-answer
+		return
+	}
+	if _, err := w.cfg.Store.Effects.Effect(ctx, approval.ReplyTo(s.key)); err == nil { // by an earlier try
+		return
+	}
 	if w.cfg.Now().Sub(d.Received) > tellAwayAfter*w.cfg.Every { //control:github-away-is-told
 		w.signAway(ctx, s, cause)
 	}
@@ -176,7 +183,7 @@ func tellAway(ctx context.Context, w *worker, d *store.Delivery, s userMessage, 
 func (w *worker) signAway(ctx context.Context, s userMessage, cause error) {
 	if w.getsReplies || w.knows(ctx, s) {
 		wr := ghapp.Write{
-			Key:  "away-" + ghapp.Digest(s.key),
+			Key:  live.NoticeKey(s.key),
 			Kind: ghapp.WriteComment,
 			Body: render.GitHubAway(ghapp.BadAnswer(cause)),
 		}
@@ -185,6 +192,25 @@ func (w *worker) signAway(ctx context.Context, s userMessage, cause error) {
 	}
 	if _, err := w.sign(ctx, s); err != nil {
 		w.cfg.Log.InfoContext(ctx, "left out", "thread", w.key, "kind", ghapp.WriteReaction, "err", err)
+	}
+}
+
+// noticeOf returns the comment that tells a text to wait for GitHub, if there is one. One whose answer
+// was lost is looked up.
+func (w *worker) noticeOf(ctx context.Context, text string) (ghapp.Target, error) {
+	in, err := w.cfg.Store.Effects.Effect(ctx, live.NoticeKey(text))
+	if err != nil {
+		return ghapp.Target{}, store.Unless(err, store.ErrNotFound)
+	}
+	ref, err := w.outbox(store.Fence{}).Perform(ctx, in)
+	return live.TargetOf(ref), ghapp.UnlessRefused(err)
+}
+
+// settleNotice edits the notice of a text that ends without a change.
+func (w *worker) settleNotice(ctx context.Context, text string) {
+	in, err := w.cfg.Store.Effects.Effect(ctx, live.NoticeKey(text))
+	if err == nil && in.State == store.Done && w.at.Client != nil {
+		tell(ctx, w, live.SettleNotice(text, live.TargetOf(outbox.RefOf(in))))
 	}
 }
 

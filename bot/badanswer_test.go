@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot"
@@ -14,6 +15,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest"
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/ghcheck"
 	"github.com/handrail-bot/handrail/bot/store"
+	"github.com/handrail-bot/handrail/policy"
 	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
@@ -156,5 +158,125 @@ func TestGivenUpIsTold(t *testing.T) {
 	w.gh.SetFaults(ghcheck.Faults{})
 	if w.count("I could not do this:") != 1 {
 		t.Errorf("the bot wrote %q", w.own())
+	}
+}
+
+// TestNotice: the notice that a text waits for GitHub becomes the first comment of its request or
+// its answer, also if the answer to the notice was lost or the notice deleted. Without either it says
+// no longer that the text waits.
+func TestNotice(t *testing.T) {
+	t.Parallel()
+	done, read := "✅ **done**", "GitHub answers again, and I have read this."
+	for name, c := range map[string]struct {
+		after      bool   // a request is done already
+		say        string // the text that waits
+		lost, gone bool   // the answer to the notice is lost; the notice is deleted
+		out        bool   // its author has lost the right to write
+		want       []string
+	}{
+		"request":         {say: "/agent fix it", want: []string{done}},
+		"lost":            {say: "/agent fix it", lost: true, want: []string{done}},
+		"deleted":         {say: "/agent fix it", gone: true, want: []string{done}},
+		"further request": {after: true, say: "/agent fix it more", want: []string{done}},
+		"further, lost":   {after: true, say: "/agent fix it more", lost: true, want: []string{done}},
+		"reply":           {say: "/agent stop", want: []string{"There is nothing to stop."}},
+		"reply, deleted":  {say: "/agent stop", gone: true, want: []string{"There is nothing to stop."}},
+		"reply and more":  {after: true, say: "/agent skip\n/agent fix it more", want: []string{"nothing to skip", done}},
+		"turned away":     {say: "/agent fix it", out: true, want: []string{read}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			longtest.Leave(t)
+			w := newWorld(t)
+			w.say("/agent status")
+			if c.after {
+				w.say("/agent fix it")
+			}
+			must(t, w.work())
+			before := len(w.own())
+			w.gh.AddUser("kim", "maintain") // so that the answer is not the one from before
+			w.say(c.say)
+			notice := w.awaitNotice(c.lost)
+			if c.gone {
+				must(t, w.gh.DeleteComment(w.issue, notice, w.gh.App().Login))
+			}
+			if c.out {
+				w.gh.AddUser("kim", "read")
+			}
+			w.breaks("", "")
+			must(t, w.work())
+			own := w.own()[before:]
+			fits := len(own) == len(c.want)
+			for i := range own {
+				fits = fits && strings.Contains(own[i], c.want[i])
+			}
+			if !fits || w.count("I ask again") > 0 {
+				t.Errorf("the bot wrote %q, want %q", own, c.want)
+			}
+		})
+	}
+}
+
+// awaitNotice breaks GitHub's answers until the bot has told that a text waits, and returns the comment.
+// If lost, the answer to the notice is broken too.
+func (w *world) awaitNotice(lost bool) int64 {
+	w.t.Helper()
+	w.gh.SetBreaks(func(is string) ghcheck.Break {
+		if strings.HasSuffix(is, "/permission") || lost && strings.HasPrefix(is, "POST ") && strings.HasSuffix(is, "/comments") {
+			return ghcheck.Breaks()["lacking"]
+		}
+		return nil
+	})
+	for range 100 {
+		if err := w.work(); !fault.OfGitHub(err) {
+			w.t.Fatalf("the work ends with %v", err)
+		}
+		for _, c := range w.gh.Thread(w.issue).Comments {
+			if strings.Contains(c.Body, "I ask again") {
+				return c.ID
+			}
+		}
+	}
+	w.t.Fatal("no notice")
+	return 0
+}
+
+// late is another bot over the store, for which every text has waited long.
+func (w *world) late() *bot.Bot {
+	w.t.Helper()
+	b, err := bot.New(bot.Config{
+		Store: w.store.Store, GitHub: w.client(), Runner: w, Policy: policy.DefaultConfig(), Model: "m",
+		TTL: 10 * time.Minute, Settle: 10 * time.Millisecond, Every: time.Millisecond,
+		Now: func() time.Time { return time.Now().Add(time.Minute) },
+	})
+	must(w.t, err)
+	return b
+}
+
+// TestNoNoticeBesideTheAnswer: a comment whose answer is lost is looked up, without a notice that its
+// text waits.
+func TestNoNoticeBesideTheAnswer(t *testing.T) {
+	t.Parallel()
+	for say, want := range map[string]string{"/agent fix it": "✅ **done**", "/agent stop": "There is nothing to stop."} {
+		w := newWorld(t)
+		w.say("/agent status")
+		must(t, w.work())
+		before := len(w.own())
+		w.say(say)
+		w.gh.SetBreaks(func(is string) ghcheck.Break {
+			if is == "POST /repos/{owner}/{repo}/issues/{issue_number}/comments" {
+				return ghcheck.Breaks()["lacking"]
+			}
+			return nil
+		})
+		late := w.late()
+		if err := late.Work(t.Context(), w.issue.Key()); !fault.OfGitHub(err) {
+			t.Fatalf("the work ends with %v", err)
+		}
+		w.breaks("", "")
+		must(t, late.Work(t.Context(), w.issue.Key()))
+		if own := w.own()[before:]; len(own) != 1 || !strings.Contains(own[0], want) {
+			t.Errorf("%s: the bot wrote %q, want %q", say, own, want)
+		}
 	}
 }

@@ -212,6 +212,7 @@ type worker struct {
 
 	waits       waits
 	getsReplies bool   // the delivery's author gets replies
+	recorded    bool   // the delivery's change is recorded: its writes are made without it
 	turnedAway  string // last author turned away in this thread, and why
 }
 

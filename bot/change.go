@@ -36,10 +36,34 @@ type change struct {
 	tasks   int              // tasks of the text so far
 	moded   bool             // one of them names its mode
 
+	notice    ghapp.Target // comment that told the text to wait; the first comment replaces it
+	noticedAt string       // key of that text
+
 	book *command.Book // the repository's own commands; nil until they are needed
 }
 
 func (w *worker) change() *change { return &change{at: w.at.Ref, now: w.cfg.Now()} }
+
+// changeFor returns the change for a text, which settles the notice that the text waits for GitHub.
+func (w *worker) changeFor(ctx context.Context, text string) (c *change, err error) {
+	c = w.change()
+	c.noticedAt = text
+	c.notice, err = w.noticeOf(ctx, text)
+	return c, err
+}
+
+// inNotice has a comment replace the notice, unless one before does.
+func (c *change) inNotice(wr ghapp.Write) ghapp.Write {
+	wr.Notice, c.notice = c.notice, ghapp.Target{} //control:notice-becomes-answer
+	return wr
+}
+
+// settleNotice adds the edit of a notice that no comment replaces.
+func (c *change) settleNotice() {
+	if c.notice != (ghapp.Target{}) { //control:notice-is-settled
+		c.intend(live.SettleNotice(c.noticedAt, c.notice))
+	}
+}
 
 // append adds events to the log.
 func (c *change) append(events ...*session.Event) { c.Events = append(c.Events, events...) }
@@ -67,7 +91,7 @@ func (c *change) post(s userMessage, p untrusted.Post) {
 // intendReply adds the comment with the replies.
 func (c *change) intendReply() {
 	if len(c.replies) > 0 {
-		c.intend(approval.InPlace(c.at, c.asked.place(), ghapp.Write{Key: approval.ReplyTo(c.asked.key), Kind: ghapp.WriteComment, Body: render.Replies(c.replies), Folds: c.folds})) //control:one-reply
+		c.intend(c.inNotice(approval.InPlace(c.at, c.asked.place(), ghapp.Write{Key: approval.ReplyTo(c.asked.key), Kind: ghapp.WriteComment, Body: render.Replies(c.replies), Folds: c.folds}))) //control:one-reply
 		for _, wr := range c.after {
 			c.intend(wr)
 		}
@@ -112,6 +136,7 @@ func (w *worker) commit(ctx context.Context, c *change) error {
 	}
 	c.intendReply()
 	if sess == nil {
+		c.settleNotice()
 		return w.answerOnly(ctx, c)
 	}
 	f, err := w.leases.Take(ctx, sess.ID)
@@ -121,13 +146,14 @@ func (w *worker) commit(ctx context.Context, c *change) error {
 	if w.pending != nil && w.live.InForce(live.DataOf(sess)).Comments.Progress != policy.NoProgress {
 		c.intendProgress(&w.at, sess)
 	}
+	c.settleNotice()
 	for _, in := range c.Intents {
 		in.Session = sess.ID
 	}
 	if err := w.cfg.Store.Logs.Apply(ctx, f, c.Change); err != nil {
 		return fmt.Errorf("record delivery: %w", err)
 	}
-	w.pending = nil
+	w.pending, w.recorded = nil, true
 	return w.outbox(f).Finish(ctx)
 }
 
@@ -144,6 +170,7 @@ func (w *worker) answerOnly(ctx context.Context, c *change) error {
 			return fmt.Errorf("record intent: %w", err)
 		}
 	}
+	w.recorded = true
 	for _, in := range c.Intents {
 		if _, err := w.outbox(f).Perform(ctx, *in); ghapp.UnlessRefused(err) != nil {
 			return err
@@ -164,5 +191,5 @@ func (c *change) intendProgress(at *live.Thread, row *store.Session) {
 	if live.Unasked(at, v) {
 		return
 	}
-	c.intend(live.ProgressWrite(live.ProgressKey(row.ID), at, row, v))
+	c.intend(c.inNotice(live.ProgressWrite(live.ProgressKey(row.ID), at, row, v)))
 }

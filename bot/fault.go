@@ -12,7 +12,7 @@ import (
 // handleOnce handles a delivery. If that panics, the delivery is given up, and its author
 // is told if w.heard is set.
 func (w *worker) handleOnce(ctx context.Context, d *store.Delivery) error {
-	w.getsReplies = false
+	w.getsReplies, w.recorded = false, false
 	err := fault.Guarded(ctx, w.cfg.Log, "delivery "+d.ID, func() error { return w.handle(ctx, d) })
 	if !fault.Is(err) {
 		return err
@@ -20,7 +20,10 @@ func (w *worker) handleOnce(ctx context.Context, d *store.Delivery) error {
 	if w.pending = nil; !w.getsReplies {
 		return w.cfg.Store.Deliveries.Done(ctx, err.Error(), d.ID)
 	}
-	c := w.change()
+	c, lost := w.changeFor(ctx, textKey(d))
+	if lost != nil {
+		c = w.change()
+	}
 	c.reply(userMessage{key: d.ID}, render.Fault(err))
 	c.Done = append(c.Done, d.ID)
 	told := fault.Guarded(ctx, w.cfg.Log, "answer to delivery "+d.ID, func() error { return w.commit(ctx, c) })

@@ -97,6 +97,7 @@ func handleText(ctx context.Context, w *worker, d *store.Delivery, e event) erro
 			ctx, "text is no request of a user", "delivery", d.ID, "thread", w.key, "author", s.author.Login, "why",
 			why,
 		)
+		w.settleNotice(ctx, s.key)
 		return w.cfg.Store.Deliveries.Done(ctx, why, d.ID)
 	}
 	err = w.answer(ctx, d, s, m)
@@ -118,12 +119,15 @@ func (w *worker) stopOwn(ctx context.Context, s userMessage, cause error) error 
 	if err != nil || row.right != policy.Stop {
 		return cause
 	}
-	r := &request{w: w, at: &w.at, c: w.change(), msg: s, cmd: cmds[0], actor: s.unverified()}
+	r := &request{w: w, at: &w.at, msg: s, cmd: cmds[0], actor: s.unverified()}
 	if r.sess, err = w.session(ctx); err != nil || r.sess == nil || r.sess.State.Over() {
 		return cause
 	}
 	if may, _ := w.mayAsk(r.actor, row.right, r.sess); may != policy.Allow {
 		return cause
+	}
+	if r.c, err = w.changeFor(ctx, s.key); err != nil {
+		r.c = w.change() // a stop does not wait for a notice
 	}
 	w.cfg.Log.WarnContext(ctx, "stopped by its requester, unchecked", "session", r.sess.ID, "err", cause)
 	r.c.urgent = true
@@ -136,9 +140,12 @@ func (w *worker) stopOwn(ctx context.Context, s userMessage, cause error) error 
 
 // broughtBy returns the text as a delivery brings it to a thread.
 func (s userMessage) broughtBy(d *store.Delivery, home thread.Ref) userMessage {
-	s.id, s.key, s.away = d.ID, cmp.Or(pull.KeyOf(d), d.ID), pull.OtherNumber(s.ev.Thread, home)
+	s.id, s.key, s.away = d.ID, textKey(d), pull.OtherNumber(s.ev.Thread, home)
 	return s
 }
+
+// textKey returns the key of a delivery's text.
+func textKey(d *store.Delivery) string { return cmp.Or(pull.KeyOf(d), d.ID) }
 
 // said is the meaning of a text: its commands or, without one, an aside.
 type said struct {
@@ -170,6 +177,7 @@ func (w *worker) answer(ctx context.Context, d *store.Delivery, s userMessage, m
 		return err
 	}
 	if m.bare() && (why != "" || by.quiet) {
+		w.settleNotice(ctx, s.key)
 		return w.cfg.Store.Deliveries.Done(ctx, "not for us: its author may not answer", d.ID)
 	}
 	if why != "" {
@@ -194,7 +202,10 @@ func (w *worker) answer(ctx context.Context, d *store.Delivery, s userMessage, m
 	if s.page, err = w.pageOf(ctx, s); err != nil {
 		return err
 	}
-	c := w.change()
+	c, err := w.changeFor(ctx, s.key)
+	if err != nil {
+		return err
+	}
 	c.by, c.urgent = by, a.Urgent
 	if m.bare() {
 		err = takeAside(ctx, w, c, s, m.aside)
@@ -222,7 +233,11 @@ func (w *worker) orGiveUp(ctx context.Context, d *store.Delivery, err error) err
 	w.cfg.Log.ErrorContext(ctx, "delivery given up", "delivery", d.ID, "thread", w.key, "err", err)
 	if w.getsReplies && w.at.Client != nil { //control:given-up-is-told
 		text := render.GivenUp(fault.InWords(err))
-		tell(ctx, w, ghapp.Write{Key: "given-up-" + ghapp.Digest(d.ID), Kind: ghapp.WriteComment, Body: text})
+		wr := ghapp.Write{Key: "given-up-" + ghapp.Digest(d.ID), Kind: ghapp.WriteComment, Body: text}
+		if notice, err := w.noticeOf(ctx, textKey(d)); err == nil {
+			wr.Notice = notice
+		}
+		tell(ctx, w, wr)
 	}
 	return w.cfg.Store.Deliveries.Done(ctx, err.Error(), d.ID)
 }

@@ -51,6 +51,7 @@ type State struct {
 // request.
 type Beginning struct {
 	At          int64  // Seq of the message that began it
+	Key         string // of that message; "" for the first request
 	After       int64  // EndedAt at that message
 	Moments     int    // length of Timeline
 	Checkpoints int    // number of checkpoints
@@ -257,6 +258,7 @@ func (s *State) beginRequest(e Event, p *Message) {
 		s.began = e.Time
 		s.Began = Beginning{
 			At:          e.Seq,
+			Key:         p.Key,
 			After:       s.EndedAt,
 			Moments:     len(s.Timeline),
 			Checkpoints: len(s.Checkpoints),

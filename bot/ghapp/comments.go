@@ -2,12 +2,26 @@ package ghapp
 
 import (
 	"context"
+	"errors"
 	"strings"
 
 	"github.com/google/go-github/v62/github"
 )
 
+// replaceNotice writes a text in the place of w.Notice. ok is false if there is no such comment.
+func replaceNotice(ctx context.Context, c *Client, w Write) (ref Ref, ok bool, err error) {
+	if w.Notice == (Target{}) {
+		return ref, false, nil
+	}
+	w.Target = w.Notice
+	ref, err = editComment(ctx, c, w)
+	return ref, !errors.Is(err, ErrNotFound), err
+}
+
 func createComment(ctx context.Context, c *Client, w Write) (Ref, error) {
+	if ref, ok, err := replaceNotice(ctx, c, w); ok {
+		return ref, err
+	}
 	body, err := c.mark(w, w.Body)
 	if err != nil {
 		return Ref{}, err
@@ -52,6 +66,9 @@ func commentIs(ctx context.Context, c *Client, w Write) (Ref, bool, error) {
 }
 
 func reply(ctx context.Context, c *Client, w Write) (Ref, error) {
+	if ref, ok, err := replaceNotice(ctx, c, w); ok {
+		return ref, err
+	}
 	body, err := c.mark(w, w.Body)
 	if err != nil {
 		return Ref{}, err

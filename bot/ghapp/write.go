@@ -52,6 +52,7 @@ type Write struct {
 	Thread    thread.Ref       `json:"thread"` // number 0 if the write opens an issue
 	Since     time.Time        `json:"since"`  // time of the intent; limits the look-up; may be zero
 	Target    Target           `json:"target,omitzero"`
+	Notice    Target           `json:"notice,omitzero"` // own comment that a comment or reply replaces while it exists
 	Title     string           `json:"title,omitempty"`
 	Body      string           `json:"body,omitempty"`
 	Folds     []untrusted.Fold `json:"folds,omitempty"`    // collapsed sections below Body

@@ -13,6 +13,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/approval"
 	"github.com/handrail-bot/handrail/bot/fault"
 	"github.com/handrail-bot/handrail/bot/ghapp"
+	"github.com/handrail-bot/handrail/bot/outbox"
 	"github.com/handrail-bot/handrail/bot/render"
 	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/policy"
@@ -108,7 +109,7 @@ func (l *Session) Follow(ctx context.Context) (*Progress, error) {
 	ctx, stop := context.WithCancel(ctx)
 	p := &Progress{
 		l:     l,
-		at:    targetOf(ref),
+		at:    TargetOf(ref),
 		key:   key,
 		view:  l.State,
 		fresh: make(chan struct{}, 1),
@@ -120,12 +121,36 @@ func (l *Session) Follow(ctx context.Context) (*Progress, error) {
 	return p, nil
 }
 
-// targetOf returns a comment of the bot as the target of an edit.
-func targetOf(ref ghapp.Ref) ghapp.Target {
+// TargetOf returns a comment of the bot as the target of an edit.
+func TargetOf(ref ghapp.Ref) ghapp.Target {
 	if ref.ID == 0 {
 		return ghapp.Target{}
 	}
 	return ghapp.Target{Comment: ref.ID, Diff: approval.OnDiff(ref.URL)}
+}
+
+// NoticeKey returns the write key of the notice that a text waits for GitHub.
+func NoticeKey(text string) string { return "away-" + ghapp.Digest(text) }
+
+// SettleNotice returns the write that settles the notice of a text in a comment. The progress comment
+// of a further request takes its place.
+func SettleNotice(text string, comment ghapp.Target) ghapp.Write {
+	return ghapp.Write{
+		Key:    NoticeKey(text) + "-over",
+		Kind:   ghapp.WriteEditComment,
+		Target: comment,
+		Body:   render.GitHubBack,
+	}
+}
+
+// settledNotice returns the comment with the settled notice of the present request, if there is one.
+func (l *Session) settledNotice(ctx context.Context) (ghapp.Target, error) {
+	key := SettleNotice(l.State.Began.Key, ghapp.Target{}).Key
+	in, err := l.cfg.Store.Effects.Effect(ctx, key)
+	if err != nil || in.State != store.Done {
+		return ghapp.Target{}, store.Unless(err, store.ErrNotFound)
+	}
+	return TargetOf(outbox.RefOf(in)), nil
 }
 
 // progressRef returns the progress comment of the present request and the key of its
@@ -142,7 +167,13 @@ func (l *Session) progressRef(ctx context.Context) (ref ghapp.Ref, key string, e
 	if err != nil {
 		return ref, "", err
 	}
-	ref, err = l.Ensure(ctx, ProgressWrite(key, l.Thread, l.Row, l.State))
+	wr := ProgressWrite(key, l.Thread, l.Row, l.State)
+	notice, err := l.settledNotice(ctx)
+	if err != nil {
+		return ref, "", err
+	}
+	wr.Notice = notice //control:notice-becomes-progress
+	ref, err = l.Ensure(ctx, wr)
 	return ref, key, ghapp.UnlessRefused(err)
 }
 
@@ -375,7 +406,7 @@ func (p *Progress) repost(ctx context.Context, text render.Post) error {
 	if ghapp.UnlessRefused(err) != nil {
 		return err
 	}
-	p.at, p.key = targetOf(ref), next
+	p.at, p.key = TargetOf(ref), next
 	return nil
 }
 

@@ -184,15 +184,18 @@ func (l *Session) Checks() outbox.Checks {
 }
 
 // head returns the head commit of the session's branch, or "" if the branch is not on
-// GitHub yet.
+// GitHub yet. That of a finished review is the commit that was read: a push may have followed.
 func (l *Session) head() string {
 	if n := len(l.State.Checkpoints); n > 0 {
 		return l.State.Checkpoints[n-1].Commit
 	}
-	if l.Thread.Pull != nil {
-		return l.Thread.Pull.HeadSHA
+	if l.Thread.Pull == nil {
+		return ""
 	}
-	return ""
+	if Reviews(l.State.ModeName()) && l.State.Over() { //control:check-of-the-commit-read
+		return l.State.Published
+	}
+	return l.Thread.Pull.HeadSHA
 }
 
 // Reload reads the log again.

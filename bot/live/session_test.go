@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/policy"
 )
 
@@ -39,6 +40,32 @@ func TestOpenApprovals(t *testing.T) {
 		}
 		if n, since := openApprovals(v); n != tt.n || !since.Equal(tt.since) {
 			t.Errorf("after %d events: %d since %s", tt.events, n, since)
+		}
+	}
+}
+
+// TestCheckOfTheCommitRead: the check run of a finished review is on the commit that was read, also
+// if the branch has moved since. Other sessions show their state on the head.
+func TestCheckOfTheCommitRead(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		mode string
+		end  session.Status
+		want string
+	}{
+		"finished review": {"review", session.StatusReviewed, "read"},
+		"failed review":   {"review", session.StatusFailed, "read"},
+		"running review":  {"review", "", "moved"},
+		"finished change": {"code", session.StatusDone, "moved"},
+	} {
+		v := session.NewState()
+		v.Task.Mode, v.Published = tt.mode, "read"
+		if tt.end != "" {
+			v.Outcome = &session.Outcome{Status: tt.end}
+		}
+		l := Session{Thread: &Thread{Pull: &ghapp.Pull{HeadSHA: "moved"}}, State: v}
+		if got := l.head(); got != tt.want {
+			t.Errorf("%s: the check is on %q, want %q", name, got, tt.want)
 		}
 	}
 }

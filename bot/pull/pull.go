@@ -32,6 +32,7 @@ type Kept struct {
 	Note  string         `json:"note,omitempty"` // note for the user at that event
 	Said  ghapp.PullText `json:"said,omitzero"`  // digests of the text last written; a user's edit differs
 	Want  string         `json:"want,omitempty"` // digest of the desired text
+	Edit  string         `json:"edit,omitempty"` // key of the edit that was begun and is not in Said yet
 	Late  int            `json:"late,omitempty"` // consecutive failed attempts at labels and reviewers
 	Draft Draft          `json:"draft,omitzero"`
 	For   int            `json:"for,omitempty"` // number of the pull request with labels and reviewers set
@@ -190,19 +191,38 @@ func (s *Session) reword(ctx context.Context, v *session.State, p ghapp.Pull) er
 	if err != nil || s.Kept.Said == (ghapp.PullText{}) || digest(spec) == s.Kept.Want {
 		return err
 	}
-	spec.Was = &s.Kept.Said
-	ref, err := s.Ensure(
-		ctx,
-		ghapp.Write{Key: fmt.Sprintf("pull-%s-%d-text", s.ID, v.Seq), Kind: ghapp.WriteEditPull, Thread: p.Ref, Pull: spec},
-	)
-	var no *ghapp.Refusal
-	if errors.As(err, &no) { // the session continues without the new text
-		return nil
+	wr := ghapp.Write{
+		Key:    fmt.Sprintf("pull-%s-%d-text", s.ID, v.Seq),
+		Kind:   ghapp.WriteEditPull,
+		Thread: p.Ref,
+		Pull:   spec,
 	}
-	if err == nil {
+	if s.Kept.Edit != "" && s.Kept.Edit != wr.Key { // its answer was lost, and a request came between
+		was := wr
+		was.Key = s.Kept.Edit
+		ref, err := s.Ensure(ctx, was)
+		if ghapp.UnlessRefused(err) != nil {
+			return err
+		}
+		if err == nil { //control:own-text-is-known
+			s.Kept.Said = ref.Said
+		}
+	}
+	s.Kept.Edit = wr.Key
+	if err := s.Save(ctx, s.Number, s.Kept); err != nil {
+		return err
+	}
+	said := s.Kept.Said
+	spec.Was = &said
+	ref, err := s.Ensure(ctx, wr)
+	if ghapp.UnlessRefused(err) != nil {
+		return err
+	}
+	s.Kept.Edit = ""
+	if err == nil { // after a refusal the session continues without the new text
 		s.Kept.Said, s.Kept.Want = ref.Said, digest(spec)
 	}
-	return err
+	return nil
 }
 
 func digest(p *ghapp.PullSpec) string {

@@ -17,6 +17,7 @@ const (
 	NothingToStop   = "There is nothing to stop."
 	NothingToSkip   = "No step is running, so there is nothing to skip."
 	NoCheckpoint    = "This session has no commits yet, so there is nothing to undo, keep or rebase."
+	GitHubBack      = "GitHub answers again, and I have read this."
 	NoDraft         = "I have no pull request in this thread yet, so there is no draft to end."
 	NothingAsked    = "Nothing is waiting for approval in this thread."
 	UnknownAuthor   = "I could not verify the author of this, so I did nothing."

@@ -46,19 +46,24 @@ func (k results[T]) once(task string, result func() T) (T, error) {
 		return r, nil
 	}
 	r := result()
+	return r, k.keep(task, r)
+}
+
+// keep keeps the result of a task for the next run. It is safe for concurrent use.
+func (k results[T]) keep(task string, r T) error {
 	if k.path == "" {
-		return r, nil
+		return nil
 	}
 	line, err := json.Marshal(keptLine[T]{Task: task, Result: r})
 	if err != nil {
-		return r, err
+		return err
 	}
 	f, err := os.OpenFile(k.path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
 	if err != nil {
-		return r, err
+		return err
 	}
 	_, err = f.Write(append(append([]byte("\n"), line...), '\n')) // behind a line that was cut
-	return r, errors.Join(err, f.Close())
+	return errors.Join(err, f.Close())
 }
 
 // A run that was ended, within a line even, goes on with what it has.

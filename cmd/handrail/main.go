@@ -21,6 +21,7 @@ import (
 	"github.com/handrail-bot/handrail/cmd/local"
 	"github.com/handrail-bot/handrail/cmd/sessions"
 	"github.com/handrail-bot/handrail/cmd/setup"
+	"github.com/handrail-bot/handrail/cmd/telemetry"
 	"github.com/handrail-bot/handrail/cmd/terminal"
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
@@ -279,5 +280,5 @@ func logger(out io.Writer, level string) *slog.Logger {
 	if l.UnmarshalText([]byte(level)) != nil {
 		l = slog.LevelWarn
 	}
-	return slog.New(slog.NewTextHandler(out, &slog.HandlerOptions{Level: l}))
+	return slog.New(slog.NewTextHandler(out, &slog.HandlerOptions{Level: l, ReplaceAttr: telemetry.CutPages}))
 }
