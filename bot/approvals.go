@@ -38,6 +38,10 @@ func (r *request) settle(ctx context.Context, verdict policy.ApprovalState) erro
 	if err != nil {
 		return err
 	}
+	if of := approval.WaitingCommit(v); of != nil && verdict == policy.Approved && len(r.cmd.IDs)+len(approval.Open(v)) == 0 {
+		r.reply(render.ForkNamesNone(of.Head))
+		return nil
+	}
 	answer := approval.Answer{
 		Verdict: verdict,
 		By:      r.actor,
@@ -150,7 +154,7 @@ func okCommit(ctx context.Context, r *request) error {
 	if v != nil && len(approval.Open(v)) > 0 && len(approval.Open(v)) == len(v.Open()) {
 		return r.replyOnce(ctx, approval.AskedNear, approval.Open(v), render.DidYouMean("approve", approval.Open(v)))
 	}
-	r.cmd.Name, r.cmd.Text = command.Task, "ok"
+	r.cmd.Name, r.cmd.Text = command.Task, okWord
 	if asked, err := r.askBack(ctx); asked || err != nil {
 		return err
 	}

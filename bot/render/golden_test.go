@@ -211,7 +211,7 @@ func everything() map[string][]string {
 		"NoneRuns":    phases, "TaskHint": {TaskHint("stop", ""), TaskHint("stop", "using tabs")}, "NotAll": {NotAll("approve", asked[:1]), NotAll("deny", asked)},
 		"NotAllowed": {NotAllowed(sampleModes), NotAllowed(sampleNoMode), NotAllowed(&policy.NotAllowed{What: "model", Name: "x"})},
 		"NotCounted": {NotCounted("review", WhyOtherCommit(sampleHead, strings.Repeat("d", 40)))}, "NotOpen": {NotOpen("approve", "abc", nil), NotOpen("approve", "abc", asked)},
-		"NotReviewed": {NotReviewed(WhyNoPull("it is locked"))}, "NotStarted": {NotStarted("sam has no access to this repository.")}, "AskInstead": {AskInstead(true), AskInstead(false)},
+		"NotReviewed": {NotReviewed(WhyNoPull("it is locked"))}, "NotDone": {NotDone("it needs maintain permission on this repository to raise limits, and sam has write")}, "NotStarted": {NotStarted("sam has no access to this repository.")}, "AskInstead": {AskInstead(true), AskInstead(false)},
 		"NothingToResume": {NothingToResume(session.PhaseDone), NothingToResume(session.PhaseNoChanges)},
 		"CustomBroken":    {CustomBroken(book[1])}, "CustomCommands": {CustomCommands(book, nil), CustomCommands(nil, errSample)}, "CustomModeConflict": {CustomModeConflict(custom.Command{Name: "release", Mode: "plan"}, "code")},
 		"CustomMisuse":  {CustomMisuse(book[0], "takes no words, and here are 2")},

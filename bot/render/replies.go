@@ -108,7 +108,10 @@ func TransferredHere(from thread.Ref, v *session.State) string {
 	)
 }
 
-// NotStarted says why a command was not carried out.
+// NotDone says why a command on a session was not carried out.
+func NotDone(why string) string { return "Nothing was done: " + why + "." }
+
+// NotStarted says why a request was not begun.
 func NotStarted(why string) string { return "I did not start: " + why }
 
 // AskInstead points a user without the right to start tasks to `/agent ask`, if allowed.
@@ -268,7 +271,7 @@ func SourceChanged(deleted bool) string {
 	if deleted {
 		what = "deleted"
 	}
-	return "The text that started this session was " + what + ". I keep working on its first version. Write `/agent` and your changes, or end the session with `/agent stop`."
+	return "The request was " + what + " after I had read it, and its first version counts. To change it, write `/agent` and your changes in a new comment; `/agent stop` ends the work."
 }
 
 // StoppedBefore replies to a request that arrived after a stop written below it.
@@ -276,8 +279,8 @@ func StoppedBefore(login string) string {
 	return "I did not start: " + login + " stopped this before I began. Ask again if you still want it."
 }
 
-// EditedIn replies to a command that was edited into an existing text.
-const EditedIn = "I read a text when it is posted, not when it is edited, so the `/agent` line added here does not count. Write it in a new comment."
+// EditedIn replies to a command that was edited into an existing text, or into another command.
+const EditedIn = "I read a text when it is posted, not when it is edited: the `/agent` line as it now stands does not count. Write it in a new comment."
 
 // ServerDied is the reason for ending a session after repeated server crashes.
 func ServerDied(times int) string {
