@@ -213,6 +213,7 @@ var controlsOfBot = []control{
 	{"writes-in-turn", "without 2", "./bot/ghapp", "TestWritesInTurn"},
 	{"flags-behind-a-mode", "false", "./bot/command", "TestPhrases"},
 	{"flags-behind-fix", "false", "./bot/command", "TestPhrases"},
+	{"each-edit-is-read", "drop", "./cmd/handrail", "TestScripts/serve_edited_in"},
 	{"mended-command-is-told", "true", "./cmd/handrail", "TestScripts/serve_changed_mind"},
 	{"resume-hears-the-thread", "value []session.Item(nil), error(nil)", "./cmd/handrail", "TestScripts/serve_changed_mind"},
 	{"budget-patience", "value false", "./bot/ghapp", "TestWritesAreGivenBack"},

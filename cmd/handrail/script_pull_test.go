@@ -131,8 +131,12 @@ func (s *stage) reword(_ *testscript.TestScript, args []string) error {
 		default:
 			return fmt.Errorf("%q is neither title nor text", args[2])
 		}
+		ev := hub.AboutIssue("edited", is, u)
+		if text != nil {
+			ev.Text = is.Body
+		}
 		err := is.Reword(title, text)
-		s.gh.Tell(hub.AboutIssue("edited", is, u))
+		s.gh.Tell(ev)
 		return err
 	})
 }
