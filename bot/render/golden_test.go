@@ -238,7 +238,7 @@ func everything() map[string][]string {
 		"RequestDeleted": {RequestDeleted("kim", done), RequestDeleted("kim", session.NewState())},
 		"StoppedBefore":  {StoppedBefore("kim")},
 		"DeniedIn":       {DeniedIn("ab12cd", "kim", "the dashboard")}, "InDashboard": {InDashboard("kim", "/agent stop\nnow")}, "AnswerTaken": {AnswerTaken("ab12cd", "kim", "comment 12")}, "TooLate": {TooLate(session.Resolved{ID: "ab12cd", Reason: WhyLate})}, "SourceChanged": {SourceChanged(true), SourceChanged(false)},
-		"RequestsStayOpen": {RequestsStayOpen(asked[:1], false, func(string) string { return "" }), RequestsStayOpen([]session.Asked{sampleRun}, true, func(string) string { return "https://github.com/o/r/issues/7#issuecomment-1" })},
+		"RequestsStayOpen": {RequestsStayOpen([]session.Asked{{ID: "ab12cd", Kind: session.AskPlan}}, false, func(string) string { return "" }), RequestsStayOpen(asked[:1], false, func(string) string { return "" }), RequestsStayOpen([]session.Asked{sampleRun}, true, func(string) string { return "https://github.com/o/r/issues/7#issuecomment-1" })},
 		"WhichMeant":       {WhichMeant([]session.Asked{sampleAsk}, nil), WhichMeant([]session.Asked{sampleAsk, sampleAsk}, asked)}, "WhichRequest": {WhichRequest("approve", asked), WhichRequest("approve", []session.Asked{{ID: "ab12cd", Severity: "critical"}})},
 		"WhyMergedAlone": {WhyMergedAlone("nobody approved it")}, "WhyMergedBy": {WhyMergedBy(WhyMergedUnknown)}, "WhyNoPull": {WhyNoPull("it is locked")}, "WhyNoPermission": {WhyNoPermission("pull_requests=write"), WhyNoPermission("issues=write; pull_requests=write"), WhyNoPermission("x")},
 		"WhyNoRight": {WhyNoRight("kim has left the team")}, "WhyOtherCommit": {WhyOtherCommit(sampleHead, strings.Repeat("d", 40))},

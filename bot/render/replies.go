@@ -496,10 +496,15 @@ func RequestsStayOpen(open []session.Asked, asks bool, url func(id string) strin
 			b.WriteString(reasons(a))
 		}
 	}
+	instead := "For something else, write `/agent task: …`; that withdraws the open requests."
+	if !slices.ContainsFunc(open, func(a session.Asked) bool { return a.Kind != session.AskPlan }) {
+		instead = "For another plan, write `/agent` and your changes."
+	}
 	fmt.Fprintf(
 		&b,
-		"Words and reactions approve nothing. To answer, write %s, or the same with `deny` and your reason. I read your comment when I go on. For something else, write `/agent task: …`; that withdraws the open requests.",
+		"Words and reactions approve nothing. To answer, write %s, or the same with `deny` and your reason. I read your comment when I go on. %s",
 		commandsFor("approve", open),
+		instead,
 	)
 	return b.String()
 }
