@@ -24,7 +24,7 @@ func TestToldWhatWasTakenBack(t *testing.T) {
 		"by somebody":    {script, false, session.Resolved{Verdict: policy.Denied, By: "kim", Reason: "not now."}, "The command ran. The change to .env and CODEOWNERS was taken back. The rest of what it did stays. kim denied this: not now. Go on without it, or choose another way."},
 		"at a terminal":  {script, false, session.Resolved{Verdict: policy.Denied, By: "the user at the terminal"}, "The command ran. The change to .env and CODEOWNERS was taken back. The rest of what it did stays. The user at the terminal denied this. Go on"},
 		"by nobody":      {script, false, session.Resolved{Verdict: policy.Denied, Reason: "the terminal gave no answer"}, "stays. The request was denied: the terminal gave no answer. Go on"},
-		"withdrawn":      {script, false, session.Resolved{Verdict: policy.Withdrawn}, "stays. The request was withdrawn because a new instruction arrived. Follow the new instruction."},
+		"withdrawn":      {script, false, session.Resolved{Verdict: policy.Withdrawn}, "stays. The request was withdrawn by a new instruction or a stop. Follow the newest instruction."},
 		"too late":       {script, false, session.Resolved{Verdict: policy.Expired}, "stays. The request was not answered in time. Go on without it"},
 		"made by a tool": {tool, true, session.Resolved{Verdict: policy.Denied, By: "kim"}, "The change to deploy/x.yaml was taken back. kim denied this. Go on"},
 	} {

@@ -38,6 +38,9 @@ func (r *request) settle(ctx context.Context, verdict policy.ApprovalState) erro
 	if err != nil {
 		return err
 	}
+	if of := approval.WaitingCommit(v); of != nil && len(r.cmd.IDs)+len(approval.Open(v)) == 0 {
+		return r.nameCommit(ctx, of, verdict)
+	}
 	answer := approval.Answer{
 		Verdict: verdict,
 		By:      r.actor,
@@ -144,13 +147,12 @@ func okCommit(ctx context.Context, r *request) error {
 		return r.okFor(ctx, v, r.cmd.IDs[0])
 	}
 	if v != nil && approval.WaitingCommit(v) != nil {
-		r.reply(render.ForkNamesNone(approval.WaitingCommit(v).Head))
-		return nil
+		return r.nameCommit(ctx, approval.WaitingCommit(v), policy.Approved)
 	}
 	if v != nil && len(approval.Open(v)) > 0 && len(approval.Open(v)) == len(v.Open()) {
 		return r.replyOnce(ctx, approval.AskedNear, approval.Open(v), render.DidYouMean("approve", approval.Open(v)))
 	}
-	r.cmd.Name, r.cmd.Text = command.Task, "ok"
+	r.cmd.Name, r.cmd.Text = command.Task, okWord
 	if asked, err := r.askBack(ctx); asked || err != nil {
 		return err
 	}
@@ -159,6 +161,15 @@ func okCommit(ctx context.Context, r *request) error {
 	}
 	r.reply(render.NothingAsked)
 	return nil
+}
+
+// nameCommit answers an approval or a denial that names no commit, while a fork waits for one.
+func (r *request) nameCommit(ctx context.Context, of *session.Request, verdict policy.ApprovalState) error {
+	kind, text := approval.AskedNear, render.ForkNamesNone(of.Head)
+	if verdict == policy.Denied {
+		kind, text = approval.AskedTalk, render.ForkRefused
+	}
+	return r.replyOnce(ctx, kind, []session.Asked{of.Asked}, text)
 }
 
 // okFor approves one commit of a fork.

@@ -132,7 +132,10 @@ func (r *request) keepAside(ctx context.Context, v *session.State, a aside) erro
 	if words == "" {
 		return nil
 	}
-	r.keep(v, words) //control:words-are-kept
+	r.keep(v, words)                                  //control:words-are-kept
+	if r.msg.ev.Review.State == "CHANGES_REQUESTED" { // no yes, and no answer
+		return nil
+	}
 	may, err := r.w.live.Approvals(&r.w.at, r.sess).MayAny(ctx, r.actor, a.open)
 	if err != nil || !may && len(a.asked) == 0 {
 		return err

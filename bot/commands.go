@@ -65,15 +65,15 @@ func commands() []row {
 		},
 		{
 			Spec:  command.Spec{Name: "resume", Usage: "resume", Args: command.TakesWords},
-			right: policy.Steer, priority: store.PriorityWork, handle: ofSession(resume), useful: isResumable,
+			right: policy.Steer, priority: store.PriorityWork, handle: resume, useful: isResumable,
 		},
 		{
 			Spec:  command.Spec{Name: "retry", Usage: "retry", Args: command.TakesWords},
-			right: policy.Steer, priority: store.PriorityWork, handle: ofSession(resume), useful: isResumable,
+			right: policy.Steer, priority: store.PriorityWork, handle: resume, useful: isResumable,
 		},
 		{
 			Spec:  command.Spec{Name: "budget", Usage: "budget +10", Args: command.TakesCount, Grants: true},
-			right: policy.RaiseLimit, priority: store.PriorityWork, handle: ofSession(resume), useful: isOutOfBudget,
+			right: policy.RaiseLimit, priority: store.PriorityWork, handle: resume, useful: isOutOfBudget,
 		},
 		{
 			Spec:  command.Spec{Name: "diff", Usage: "diff", Args: command.TakesNothing},
@@ -243,7 +243,11 @@ func (w *worker) do(ctx context.Context, c *change, s userMessage, cmd command.C
 		right = policy.AskRead // the mode decides on the rest
 	}
 	if v, why := w.mayAsk(r.actor, right, r.sess); v != policy.Allow {
-		r.reply(render.NotStarted(why + "."))
+		if row.Name == command.Task {
+			r.reply(render.NotStarted(why + "."))
+		} else {
+			r.reply(render.NotDone(why))
+		}
 		return nil
 	}
 	return row.handle(ctx, r)

@@ -152,6 +152,15 @@ func (r *request) background(
 	})
 }
 
+// news returns the context of a request that continues a session.
+func (r *request) news(ctx context.Context, model, words string, v *session.State) ([]session.Item, error) {
+	since := v.HeardUpTo()
+	if since.At.IsZero() { // a log of an older version
+		since.At = v.Started
+	}
+	return r.background(ctx, model, words, since, v.Cleared)
+}
+
 // reader returns a reader of the thread.
 func (r *request) reader(ctx context.Context) conversation.GitHub {
 	w := r.w

@@ -202,6 +202,9 @@ func touchOf(ev ghapp.Event) (t touch, ok bool) {
 		return touch{}, false
 	}
 	t.key = fmt.Sprintf("touch-%s-%s-%d-%d", ev.Kind, ev.Action, ev.Thread.Number, ev.Comment.ID)
+	if ev.Action == "edited" {
+		t.key += "-" + ghapp.Digest(t.said, "edited") //control:each-edit-is-read
+	}
 	return t, ev.Thread.Number != 0
 }
 

@@ -192,16 +192,29 @@ func (r *request) from() session.Message {
 	return session.Message{Key: r.msg.key, Author: r.msg.author.Login}
 }
 
-// resume continues the session: after a pause, a failure, or with more turns. A finished
-// session cannot be resumed.
-func resume(r *request, v *session.State) {
+// resume continues the session: after a pause, a failure, or with more turns. The model gets the
+// comments since its last request. A finished session cannot be resumed.
+func resume(ctx context.Context, r *request) error {
+	if r.sess == nil {
+		r.reply(render.NoSession)
+		return nil
+	}
+	v, err := r.viewWith(ctx)
+	if err != nil {
+		return err
+	}
 	if v.Finished() { //control:done-stays-done
 		r.reply(render.NothingToResume(v.Phase))
-		return
+		return nil
+	}
+	m := r.from()
+	m.Text, m.Budget, m.Place = r.commandText(), r.cmd.Count, r.msg.place()
+	m.Context, err = r.news(ctx, v.ModelName(), m.Text, v) //control:resume-hears-the-thread
+	if err != nil {
+		return err
 	}
 	r.keepAllowed(v)
-	m := r.from()
-	m.Text, m.Budget = r.commandText(), r.cmd.Count
 	r.c.append(session.NewEvent(session.TypeMessage, v.Turns, m))
 	r.react("eyes")
+	return nil
 }

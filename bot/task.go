@@ -152,11 +152,7 @@ func (r *request) follow(ctx context.Context) error {
 		Why:    r.cleanText("why", s.why, ""),
 	}
 	m.Turns = with.Turns //control:turns-of-a-follow-up
-	since := v.HeardUpTo()
-	if since.At.IsZero() { // a log of an older version
-		since.At = v.Started
-	}
-	if m.Context, err = r.background(ctx, with.Model, m.Text, since, v.Cleared); err != nil {
+	if m.Context, err = r.news(ctx, with.Model, m.Text, v); err != nil {
 		return err
 	}
 	rules := r.w.live.InForce(live.DataOf(r.sess))

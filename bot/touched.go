@@ -2,10 +2,12 @@ package bot
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/approval"
+	"github.com/handrail-bot/handrail/bot/command"
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/live"
 	"github.com/handrail-bot/handrail/bot/render"
@@ -49,7 +51,7 @@ func handleTouched(ctx context.Context, w *worker, d *store.Delivery, e event) e
 	}
 	deleted := ev.Action == "deleted" && row != nil && !row.State.Over() // perhaps a follow-up
 	if row == nil || row.ID != sessionID(w.key, originalKey(ev)) && !deleted || row.State.Over() {
-		if told, err := rejectEditedCommand(ctx, w, d, ev); told || err != nil {
+		if told, err := rejectEditedCommand(ctx, w, d, ev, row != nil && !row.State.Over()); told || err != nil {
 			return err
 		}
 		return w.cfg.Store.Deliveries.Done(ctx, "no text that a session works by", d.ID)
@@ -98,9 +100,26 @@ func (w *worker) withdraw(ctx context.Context, row *store.Session, d *store.Deli
 	return true, w.commit(ctx, c)
 }
 
-// rejectEditedCommand tells the author of a command that was edited into an older text that it does
-// not count, once per text. Authors that would get no answer are not told either.
-func rejectEditedCommand(ctx context.Context, w *worker, d *store.Delivery, ev ghapp.Event) (told bool, err error) {
+// sameCommands reports whether a text asks for the same before and after an edit. Only while a
+// session works are other words of a request another request.
+func sameCommands(before, now []command.Command, works bool) bool {
+	return slices.EqualFunc(before, now, func(a, b command.Command) bool {
+		return a.Name == b.Name && a.Mode == b.Mode && a.Count == b.Count && a.All == b.All &&
+			slices.Equal(a.IDs, b.IDs) && slices.Equal(a.Paths, b.Paths) &&
+			(a.Name != command.Task || !works || a.Text == b.Text)
+	})
+}
+
+// rejectEditedCommand tells the author of a command that was edited into an older text, or into
+// another command, that it does not count, once per text. Authors that would get no answer are not
+// told either.
+func rejectEditedCommand(
+	ctx context.Context,
+	w *worker,
+	d *store.Delivery,
+	ev ghapp.Event,
+	works bool,
+) (told bool, err error) {
 	was := ev
 	if was.Action = "created"; ev.Kind == "issues" {
 		was.Action = "opened"
@@ -113,7 +132,8 @@ func rejectEditedCommand(ctx context.Context, w *worker, d *store.Delivery, ev g
 	if err != nil || len(now) == 0 && wrong == nil {
 		return false, err
 	}
-	if before, wrong, err := w.commandsIn(ctx, ev.OldBody); err != nil || len(before) > 0 || wrong != nil {
+	before, _, err := w.commandsIn(ctx, ev.OldBody)
+	if err != nil || len(before) > 0 && (len(now) == 0 || sameCommands(before, now, works)) { //control:mended-command-is-told
 		return false, err
 	}
 	if err := w.at.Connect(ctx, w.cfg.GitHub, ev.Installation); err != nil {

@@ -14,7 +14,7 @@ func (c *CallState) Refusal() string {
 	}
 	switch c.Approval().State {
 	case policy.Withdrawn:
-		return "The request was withdrawn because a new instruction arrived" + because
+		return "The request was withdrawn by a new instruction or a stop" + because
 	case policy.Expired:
 		return "The request was not answered in time."
 	}
@@ -35,7 +35,7 @@ func (c *CallState) GoOn() string {
 	}
 	switch c.Approval().State {
 	case policy.Withdrawn:
-		return "Follow the new instruction."
+		return "Follow the newest instruction."
 	case policy.Expired:
 		return "Go on without it, or finish and say what is missing."
 	}

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -61,10 +62,18 @@ func (c *Command) ids(line string, first func(word string) bool) (behind string)
 // TakesIDs reads the ids of requests, "all", or nothing for the only request.
 func TakesIDs(c *Command, rest string) error {
 	line := strings.TrimLeftFunc(firstLine(rest), isPause)
-	if behind := c.ids(line, ident().MatchString); strings.TrimLeftFunc(behind, isPause) != "" {
-		return errMisfit
+	behind := c.ids(line, ident().MatchString)
+	switch {
+	case strings.TrimLeftFunc(behind, isPause) == "":
+		return nil
+	case len(c.IDs) > 0 && digit().MatchString(c.IDs[0]): // words about a request may be a condition
+		ids := strings.Join(c.IDs, " ")
+		return &Error{
+			Public: fmt.Sprintf(usage.Condition+usage.ListIs, prefix, c.Name, ids, prefix, ids, prefix),
+			Beside: true,
+		}
 	}
-	return nil
+	return errMisfit
 }
 
 // inCodeSpan returns a word for display between backticks.

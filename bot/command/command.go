@@ -179,6 +179,11 @@ func (t Table) parse(text string) (c Command, err error) {
 	if slices.Contains(modes[:], name) {
 		return c, c.inMode(name, rest)
 	}
+	if at := strings.TrimLeft(rest, " \t\u00a0"); name == fixWord && isFlagged(at) { //control:flags-behind-fix
+		rest, err = flags(&c, at)
+		c.Name, c.Text = Task, strings.TrimSpace(word+" "+rest)
+		return c, err
+	}
 	for _, s := range t {
 		if s.Name != name || name == Task {
 			continue
@@ -198,7 +203,7 @@ func (t Table) parse(text string) (c Command, err error) {
 
 // inMode makes the command a task in a mode. Flags may follow the mode's name.
 func (c *Command) inMode(name, rest string) (err error) {
-	if at := strings.TrimLeftFunc(rest, unicode.IsSpace); flagName(at) != "" { //control:flags-behind-a-mode
+	if at := strings.TrimLeftFunc(rest, unicode.IsSpace); isFlagged(at) { //control:flags-behind-a-mode
 		if rest, err = flags(c, at); err != nil {
 			return err
 		}
@@ -272,12 +277,23 @@ func flags(c *Command, text string) (string, error) {
 	return strings.TrimSpace(line + "\n" + more), nil
 }
 
-// nearFlag returns the flag that a word is one typing error away from, or "".
+// isFlagged reports whether a text begins with a flag, or nearly so.
+func isFlagged(text string) bool {
+	word, _ := cutWord(text)
+	return flagName(word) != "" || nearFlag(word) != ""
+}
+
+// nearFlag returns the flag that a word is one typing error away from, or two for a long word. It
+// returns "" if there is none.
 func nearFlag(word string) string {
 	name, _, _ := strings.Cut(strings.ToLower(word), "=")
 	bare := strings.TrimLeft(name, dashes)
 	for _, flag := range known {
-		if bare != name && typo.Errors(bare, flag[2:]) <= 1 {
+		most := 1
+		if len(bare) > 3 && len(flag) > len("--mode") {
+			most = 2
+		}
+		if bare != name && typo.Errors(bare, flag[2:]) <= most {
 			return flag
 		}
 	}

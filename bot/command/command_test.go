@@ -66,6 +66,9 @@ func TestWrongUse(t *testing.T) {
 	for _, tt := range []struct{ body, say string }{
 		{"/agent approve $(id)", "`/agent approve <id>`, without other words"},
 		{"/agent help me fix it", "`/agent task: help me fix it`"},
+		{"/agent approve 3fa9c1 but nothing else", "`/agent approve 3fa9c1` alone, or `/agent deny 3fa9c1` and your words"},
+		{"/agent fix --trun 20 the date", "Did you mean `--turns`?"},
+		{"/agent review --tuns 5", "Did you mean `--turns`?"},
 		{"/agent —moed ask why?", "Did you mean `--mode`?"},
 		{"/agent budget many", "`/agent budget +10`, without other words"},
 		{"/agent budget 2000", "write a number"},

@@ -58,11 +58,14 @@ func Instructs(text string) bool {
 	return !IsQuestion(text) && (len(strings.Fields(text)) > 1 || IsFix(text))
 }
 
-// IsFix reports whether a text is "fix" alone: the handbook's verb for a change, which like
-// the name of a mode alone asks for the task of its thread.
+// fixWord is the handbook's verb for a change.
+const fixWord = "fix"
+
+// IsFix reports whether a text is "fix" alone, which like the name of a mode alone asks for
+// the task of its thread.
 func IsFix(text string) bool {
 	word, rest := cutVerb(strings.TrimSpace(text))
-	return strings.EqualFold(word, "fix") && strings.TrimFunc(rest, isMark) == "" //control:fix-is-a-request
+	return strings.EqualFold(word, fixWord) && strings.TrimFunc(rest, isMark) == "" //control:fix-is-a-request
 }
 
 // IsQuestion reports whether a text ends like a question.

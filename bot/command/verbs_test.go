@@ -288,6 +288,10 @@ code is hard to read => task:code | is hard to read
 code is it used? => task:code | is it used?
 please code a parser => =
 --turns 5 fix it => task 5 | fix it
+fix --turns 5 the date => task 5 | fix the date
+Fix —turns 5 --model m the date => task 5m | Fix the date
+fix --loud in the help => =
+fix: --turns 5 is refused => =
 fix it --turns 5 => task 5 | fix it
 --model=m fix it --turns=5 => task 5m | fix it
 —mode ask why does it fail? => task:ask | why does it fail?

@@ -352,6 +352,9 @@ func (l *Session) SettleAskBacks(ctx context.Context) error {
 			}
 			ref := outbox.RefOf(in)
 			edit := ghapp.Write{Key: key + "-over", Kind: ghapp.WriteEditComment, Body: render.SettledBy(*r.Answer)}
+			if r.Kind == session.AskCommit { // its id is not shown
+				edit.Body = render.ForkRequest(r)
+			}
 			edit.Target = ghapp.Target{Comment: ref.ID, Diff: approval.OnDiff(ref.URL)}
 			if err := l.Try(ctx, edit); err != nil { //control:asked-back-is-settled
 				return err

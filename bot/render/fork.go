@@ -68,6 +68,9 @@ func ForkAmbiguous(commit, head string) string {
 	)
 }
 
+// ForkRefused replies to a denial while a fork waits for its commit.
+const ForkRefused = "Nothing was done, and nothing runs before a commit of the fork is approved. To end the request, write `/agent stop` and your reason."
+
 // ForkNamesNone says that an approval must name a commit, and suggests the requested
 // one.
 func ForkNamesNone(head string) string {

@@ -109,7 +109,10 @@ func TransferredHere(from thread.Ref, v *session.State) string {
 	)
 }
 
-// NotStarted says why a command was not carried out.
+// NotDone says why a command on a session was not carried out.
+func NotDone(why string) string { return "Nothing was done: " + why + "." }
+
+// NotStarted says why a request was not begun.
 func NotStarted(why string) string { return "I did not start: " + why }
 
 // AskInstead points a user without the right to start tasks to `/agent ask`, if allowed.
@@ -269,7 +272,7 @@ func SourceChanged(deleted bool) string {
 	if deleted {
 		what = "deleted"
 	}
-	return "The text that started this session was " + what + ". I keep working on its first version. Write `/agent` and your changes, or end the session with `/agent stop`."
+	return "The request was " + what + " after I had read it, and its first version counts. To change it, write `/agent` and your changes in a new comment; `/agent stop` ends the work."
 }
 
 // StoppedBefore replies to a request that arrived after a stop written below it.
@@ -277,8 +280,8 @@ func StoppedBefore(login string) string {
 	return "I did not start: " + login + " stopped this before I began. Ask again if you still want it."
 }
 
-// EditedIn replies to a command that was edited into an existing text.
-const EditedIn = "I read a text when it is posted, not when it is edited, so the `/agent` line added here does not count. Write it in a new comment."
+// EditedIn replies to a command that was edited into an existing text, or into another command.
+const EditedIn = "I read a text when it is posted, not when it is edited: the `/agent` line as it now stands does not count. Write it in a new comment."
 
 // ServerDied is the reason for ending a session after repeated server crashes.
 func ServerDied(times int) string {
@@ -494,10 +497,15 @@ func RequestsStayOpen(open []session.Asked, asks bool, url func(id string) strin
 			b.WriteString(reasons(a))
 		}
 	}
+	instead := "For something else, write `/agent task: …`; that withdraws the open requests."
+	if !slices.ContainsFunc(open, func(a session.Asked) bool { return a.Kind != session.AskPlan }) {
+		instead = "For another plan, write `/agent` and your changes."
+	}
 	fmt.Fprintf(
 		&b,
-		"Words and reactions approve nothing. To answer, write %s, or the same with `deny` and your reason. I read your comment when I go on. For something else, write `/agent task: …`; that withdraws the open requests.",
+		"Words and reactions approve nothing. To answer, write %s, or the same with `deny` and your reason. I read your comment when I go on. %s",
 		commandsFor("approve", open),
+		instead,
 	)
 	return b.String()
 }

@@ -69,7 +69,7 @@ untrusted.TestPostMentions: mention-names mention-people
 run_in_actions: runner-commands
 bot.TestOutsiders: no-words-without-rights said-already
 ghapp.TestLookups: outsider-remembered outsiders-apart
-policy.TestChoiceIsOnBothLists: flags-behind-a-mode allowed-model-goes-on model-of-the-session-before
+policy.TestChoiceIsOnBothLists: flags-behind-a-mode flags-behind-fix allowed-model-goes-on model-of-the-session-before
     turns-of-a-follow-up turns-bind turns-are-a-limit turns-of-one-request turns-name-their-request
     run-mode-of-a-wish
 trigger.TestDispatched: trigger-by-right own-deeds-start-nothing

@@ -93,6 +93,7 @@ func githubVerbs(t *testing.T) map[string]func(*testscript.TestScript, bool, []s
 		{"pull", "USER BRANCH TITLE [TEXT [BASE]]", 3, 5, (*stage).pull},
 		{"inline", "USER NUMBER FILE:LINE TEXT", 4, 4, (*stage).inline},
 		{"uninline", "USER NUMBER FILE:LINE", 3, 3, (*stage).uninline},
+		{"resolve", "USER NUMBER FILE:LINE", 3, 3, (*stage).resolve},
 		{"check", "NUMBER NAME CONCLUSION", 3, 3, (*stage).check},
 		{"draft", "USER NUMBER", 2, 2, (*stage).draft},
 		{"react", "USER NUMBER COMMENT CONTENT", 4, 4, (*stage).react},

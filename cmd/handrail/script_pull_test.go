@@ -92,6 +92,20 @@ func (s *stage) uninline(_ *testscript.TestScript, args []string) error {
 	})
 }
 
+// resolve resolves the review thread on a line.
+func (s *stage) resolve(_ *testscript.TestScript, args []string) error {
+	at, err := s.ref(args[1])
+	if err != nil {
+		return err
+	}
+	for _, c := range s.gh.Thread(at).Pull.Comments {
+		if fmt.Sprintf("%s:%d", c.Path, c.Line) == args[2] && c.InReplyTo == 0 {
+			return s.gh.Resolve(at, c.ID, args[0])
+		}
+	}
+	return fmt.Errorf("no thread begins on %s", args[2])
+}
+
 // check has the repository's CI say how a check of a pull request ended.
 func (s *stage) check(_ *testscript.TestScript, args []string) error {
 	at, err := s.ref(args[0])
@@ -117,8 +131,12 @@ func (s *stage) reword(_ *testscript.TestScript, args []string) error {
 		default:
 			return fmt.Errorf("%q is neither title nor text", args[2])
 		}
+		ev := hub.AboutIssue("edited", is, u)
+		if text != nil {
+			ev.Text = is.Body
+		}
 		err := is.Reword(title, text)
-		s.gh.Tell(hub.AboutIssue("edited", is, u))
+		s.gh.Tell(ev)
 		return err
 	})
 }

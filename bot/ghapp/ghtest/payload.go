@@ -69,6 +69,8 @@ func (s *shaper) issueParts(ev hub.Event, p object) object {
 		p["requested_reviewer"] = s.filled("simple-user", s.userShape(ev.User))
 	case ev.Move != nil:
 		p["before"], p["after"] = ev.Move.Before, ev.Move.After
+	case ev.Action == "edited" && ev.Text != "":
+		p["changes"] = object{"body": object{"from": ev.Text}}
 	case ev.Action == "edited" && ev.Before != "":
 		p["changes"] = object{"base": object{"ref": object{"from": ev.Before}, "sha": object{"from": ev.Issue.Pull.BaseSHA}}}
 	case ev.Action == "edited":

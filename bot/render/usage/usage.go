@@ -4,6 +4,7 @@ package usage
 // Faults of a command. [ListIs] follows each.
 const (
 	Misfit     = "Nothing was done: the command is `%s %s`, without other words. For a task, write `%s task: %s`"
+	Condition  = "Nothing was done: an approval takes no further words, which may be a condition. Write `%s %s %s` alone, or `%s deny %s` and your words"
 	Beside     = "Nothing was done: `%s %s` counts only in a comment of commands, and this one also says “%s”. Write the command again, in a comment of its own; quotations may stay"
 	NearFlag   = "`%s` is no flag. Did you mean `%s`? If it is part of a task, write `%s task: …`"
 	NoCount    = "Say how many turns to add: `%s %s +10`"

@@ -13,7 +13,8 @@ type Event struct {
 	Review       *Review
 	Check        *CheckRun
 	Move         *Move          // branch update of a push or pull request
-	Before       string         // text or base before an edit
+	Before       string         // text of a comment, or base, before an edit
+	Text         string         // text of an issue or a pull request before an edit
 	Label        string         // label that was added or removed
 	User         *User          // assignee or requested reviewer
 	Team         string         // requested team, "org/slug"
