@@ -272,8 +272,8 @@ func pairUp(sketch, old []string) []editLine {
 // inexact reports whether the white space of the sketch lines that the file has too differs
 // without intent: spaces for tabs, within lines, or at their ends.
 func (w *writer) inexact() bool {
-	differ := func(p pair) bool { return p.edit != p.file }
-	return w.forTabs || w.forSpaces || w.gaps || slices.ContainsFunc(w.tails, differ)
+
+	return w.forTabs || w.forSpaces || w.gaps || slices.ContainsFunc(w.tails, pair.differ)
 }
 
 // lostDepth reports whether a sketch with new lines lost all indentation, and the file has
