@@ -324,6 +324,13 @@ func tail(is string, old []pair) (string, bool) {
 	return is, !slices.ContainsFunc(old, func(p pair) bool { return p.differ() && is+p.file != "" })
 }
 
+// inexact reports whether the style of the old lines differs without intent: in tabs and spaces, within
+// lines, at their ends, in the form of signs, or since all indentation is lost.
+func (w *writer) inexact() bool {
+	return w.forTabs || w.forSpaces || w.gaps || w.hidden || w.flat() ||
+		slices.ContainsFunc(slices.Concat(w.tails, w.signs), pair.differ)
+}
+
 // flat reports whether the edit has no indentation at all and the file has several.
 func (w *writer) flat() bool {
 	return !slices.ContainsFunc(w.pairs, func(p pair) bool { return p.edit != "" }) &&
@@ -338,7 +345,8 @@ func (w *writer) indent(in string, like *editLine) (string, bool) {
 	}
 	for _, p := range w.pairs {
 		for _, q := range w.pairs {
-			if (p.edit == q.edit) != (p.file == q.file) {
+			some := w.forTabs && p.edit != "" && q.edit != "" && p.differ() != q.differ() // of a mixed file
+			if some || (p.edit == q.edit) != (p.file == q.file) {
 				return "", false
 			}
 		}

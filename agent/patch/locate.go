@@ -213,18 +213,15 @@ func (p *applier) try(h hunk) (*match, error) {
 	if blank(old) {
 		return nil, nil
 	}
-	for level := range levels {
-		starts := slices.DeleteFunc(p.doc.find(old, level), func(at int) bool { return !within(scopes, at) })
-		if len(starts) == 0 {
-			continue
-		}
-		at, err := p.choose(h, starts)
-		if err != nil {
-			return nil, err
-		}
-		return &match{h, at, level}, nil
+	starts, level := p.doc.places(old, func(at int) bool { return within(scopes, at) })
+	if len(starts) == 0 {
+		return nil, nil
 	}
-	return nil, nil
+	at, err := p.choose(h, starts)
+	if err != nil {
+		return nil, err
+	}
+	return &match{h, at, level}, nil
 }
 
 // expected returns the index given by the hunk's line number, or -1.
@@ -453,6 +450,18 @@ func (d *document) find(want []string, level int) (out []int) {
 		out = append(out, line)
 		rest = rest[i+1:]
 	}
+}
+
+// places returns every accepted index at which want occurs in d, and how alike they are: as at the
+// strictest level of comparison at which there is one.
+func (d *document) places(want []string, accepted func(at int) bool) (found []int, level int) {
+	for level = range levels {
+		found = slices.DeleteFunc(d.find(want, level), func(at int) bool { return !accepted(at) })
+		if len(found) > 0 {
+			break
+		}
+	}
+	return found, level
 }
 
 // at reports whether want occurs at index i.
