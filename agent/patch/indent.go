@@ -3,6 +3,7 @@ package patch
 import (
 	"fmt"
 	"html"
+	"maps"
 	"slices"
 	"strings"
 
@@ -184,13 +185,13 @@ func counterparts(old []pair, edit string) (out []string) {
 
 // writer writes the new lines of an edit in the file's style.
 type writer struct {
-	lines, pairs, tails, blanks []pair // the old lines; their indentation and final white space; those without text
-	signs                       []pair // words and signs of the old lines
-	unit                        string // one step of the file's indentation, "" if unknown
-	step                        int    // smallest step between lines of the edit, in bytes
-	forTabs, forSpaces          bool   // the edit has spaces for tabs, or tabs for spaces
-	gaps, hidden                bool   // white space within lines differs; characters of one side alone
-	innerTabs                   bool
+	lines, pairs, tails []pair // the old lines, their indentation, and their final white space
+	signs               []pair // words and signs of the old lines
+	unit                string // one step of the file's indentation, "" if unknown
+	step                int    // smallest step between lines of the edit, in bytes
+	forTabs, forSpaces  bool   // the edit has spaces for tabs, or tabs for spaces
+	gaps, hidden        bool   // white space within lines differs; characters of one side alone
+	innerTabs           bool
 }
 
 // newWriter returns a writer that has learned from the old lines of an edit of doc.
@@ -216,7 +217,7 @@ func newWriter(doc []string, lines []editLine) *writer {
 func (w *writer) learn(is, was string) {
 	w.lines = append(w.lines, pair{is, was})
 	if isBlank(is) {
-		w.blanks = append(w.blanks, pair{is, was})
+		w.tails = append(w.tails, pair{is, was})
 		return
 	}
 	w.pairs = append(w.pairs, pair{indentOf(is), indentOf(was)})
@@ -272,10 +273,7 @@ func (w *writer) write(s string, like *editLine) (string, bool) {
 		return s, true
 	}
 	if isBlank(s) {
-		if len(w.blanks) == 0 {
-			return tail(s, w.tails)
-		}
-		return tail(s, w.blanks)
+		return tail(s, w.tails)
 	}
 	switch moved := counterparts(w.lines, s); {
 	case len(moved) > 1 || w.hidden && len(moved) == 0:
@@ -422,34 +420,23 @@ func (w *writer) stepOf() string {
 	return w.unit
 }
 
-// unitOf returns the most frequent indentation step of a document.
+// unitOf returns the most frequent indentation step of a document, "" if there is none.
 func unitOf(doc []string) string {
-	const maxStep = 16
-	tabs, spaces, last := 0, 0, 0
-	var steps [maxStep + 1]int
+	steps, last, best := map[string]int{}, "", ""
 	for _, l := range doc {
-		in := indentOf(l)
-		if len(in) == len(l) {
+		if isBlank(l) {
 			continue
 		}
-		depth := len(in)
-		if strings.HasPrefix(in, "\t") {
-			tabs, depth = tabs+1, 0
+		in := indentOf(l)
+		if step, deeper := strings.CutPrefix(in, last); deeper && step != "" {
+			steps[step]++
 		}
-		if d := depth - last; d > 0 && d <= maxStep {
-			steps[d]++
-			spaces++
-		}
-		last = depth
+		last = in
 	}
-	best := 0
-	for n, times := range steps {
-		if times > steps[best] {
-			best = n
+	for _, step := range slices.Sorted(maps.Keys(steps)) {
+		if steps[step] > steps[best] {
+			best = step
 		}
 	}
-	if tabs > spaces {
-		return "\t"
-	}
-	return strings.Repeat(" ", best)
+	return best
 }

@@ -57,9 +57,7 @@ func (h hunk) only(ops string) []string {
 	return out
 }
 
-func blank(lines []string) bool {
-	return !slices.ContainsFunc(lines, func(s string) bool { return strings.TrimSpace(s) != "" })
-}
+func blank(lines []string) bool { return isBlank(strings.Join(lines, "")) }
 
 func (p *applier) apply(h hunk) error {
 	h = p.unmarked(h)
@@ -160,27 +158,22 @@ func (p *applier) replaceRange(h hunk) error {
 // locate returns the place at which the hunk fits, or nil if it fits nowhere. It
 // returns an error if several places fit and nothing decides between them.
 func (p *applier) locate(h hunk) (*match, error) {
-	for _, v := range h.variants() {
-		if m, err := p.try(v); m != nil || err != nil {
-			if m != nil && m.level >= spacing && !h.block && p.closesElsewhere(*m) {
-				return nil, nil
-			}
-			return m, err
+	m, err := p.try(h)
+	if m != nil || err != nil {
+		if m != nil && m.level >= spacing && !h.block && p.closesElsewhere(*m) {
+			return nil, nil
 		}
+		return m, err
 	}
-	if h.block {
+	if !h.block {
+		return p.nearly(h), nil
+	}
+	// Both sides of a block may have blank lines at the edges that the file has not.
+	from, to := trimEnds(h.lines, func(l hunkLine) bool { return l.op != '+' && isBlank(l.text) })
+	if from == 0 && to == len(h.lines) || from == to {
 		return nil, nil
 	}
-	return p.nearly(h), nil
-}
-
-// votes returns the votes of a hunk's lines. Its line number counts as one.
-func (p *applier) votes(h hunk) map[int]int {
-	votes := p.doc.votes(h.old(), trailing)
-	if said := p.expected(h); said >= 0 {
-		votes[said]++
-	}
-	return votes
+	return p.try(h.part(from, to))
 }
 
 // votes counts, for each index at which lines could begin, the telling ones that are at their places.
@@ -248,8 +241,9 @@ func (p *applier) choose(h hunk, starts []int) (int, error) {
 		return starts[0], p.checkOnce(h)
 	}
 	if want := p.expected(h); want >= 0 {
-		near := slices.SortedFunc(slices.Values(starts), func(a, b int) int { return distance(a, want) - distance(b, want) })
-		if distance(near[0], want)*2 <= distance(near[1], want) {
+		far := func(at int) int { return max(at, want) - min(at, want) }
+		near := slices.SortedFunc(slices.Values(starts), func(a, b int) int { return far(a) - far(b) })
+		if far(near[0])*2 <= far(near[1]) {
 			return near[0], nil
 		}
 	}
@@ -268,32 +262,6 @@ func (p *applier) checkOnce(h hunk) error {
 		return was.ambiguous(h, starts)
 	}
 	return nil
-}
-
-func distance(a, b int) int {
-	if a < b {
-		return b - a
-	}
-	return a - b
-}
-
-// variants returns the possible readings of a hunk with uncertain edges, the one with
-// the most lines first: without the blank lines that both sides of a block have at its
-// edges, without lines at the end that lack the first column.
-func (h hunk) variants() []hunk {
-	blank := func(l hunkLine) bool { return l.op != '+' && strings.TrimSpace(l.text) == "" }
-	raw := func(l hunkLine) bool { return l.raw }
-	uncertain := []func(l hunkLine) bool{func(l hunkLine) bool { return raw(l) && blank(l) }, raw}
-	if h.block {
-		uncertain = []func(l hunkLine) bool{blank}
-	}
-	out := []hunk{h}
-	for _, drop := range uncertain {
-		if from, to := trimEnds(h.lines, drop); from < to && to-from < len(out[len(out)-1].lines) {
-			out = append(out, h.part(from, to))
-		}
-	}
-	return out
 }
 
 // part returns the hunk with lines [from, to) alone.
@@ -327,9 +295,6 @@ func (p *applier) closesElsewhere(m match) bool {
 // nearly returns the match of a hunk whose outer context lines have changed since it was written. If
 // the definition that it begins with is not where the hunk has it, the change may be anywhere in it.
 func (p *applier) nearly(h hunk) *match {
-	for n := len(h.lines); n > 0 && h.lines[n-1].raw; n-- {
-		h.lines = h.lines[:n-1]
-	}
 	if m := p.bestMatch(h, false); m != nil {
 		return m
 	}
@@ -345,7 +310,11 @@ func (p *applier) nearly(h hunk) *match {
 func (p *applier) bestMatch(h hunk, named bool) *match {
 	lead, end := trimEnds(h.lines, hunkLine.stays)
 	place, best, twice := 0, 0, false
-	for at, n := range p.votes(h) {
+	votes := p.doc.votes(h.old(), trailing)
+	if said := p.expected(h); said >= 0 {
+		votes[said]++ // its line number counts as one
+	}
+	for at, n := range votes {
 		switch {
 		case at+lead < 0:
 		case n > best:

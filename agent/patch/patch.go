@@ -59,7 +59,6 @@ type hunkLine struct {
 	op   byte // ' ', '-' or '+'
 	text string
 	eol  string // "\n", "\r\n", or "" if no newline follows
-	raw  bool   // lacks the first column; only at the end of a hunk
 }
 
 // Applied is the result of an edit. Notes say where the match was tolerant.

@@ -121,7 +121,7 @@ var controlsOfAgent = []control{
 	{"merge-counts", "drop", "./agent", "TestMerge"},
 	{"skip-reaches-all", "skip", "./agent", "TestSkipReachesSubTasks"},
 	{"recipe-triggers", "false", "./agent/workspace/docker", "TestBuild"},
-	{"omitted-by-form", "false", "./agent/tools/edit", "TestOmissionsByForm"},
+	{"omitted-by-form", "value false", "./agent/tools/edit", "TestOmissionsByForm"},
 	{"encoding-kept", "value string(data), tools.Encoding{}", "./agent/tools/edit", "TestEncodingIsKept"},
 	{"case-asks-back", "true", "./agent/tools/edit", "TestNamesThatDifferInCase"},
 	{"wrong-character", "false", "./agent/tools/edit", "TestOneWrongCharacter"},
