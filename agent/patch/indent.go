@@ -191,13 +191,11 @@ type writer struct {
 	step                int    // smallest step between lines of the edit, in bytes
 	forTabs, forSpaces  bool   // the edit has spaces for tabs, or tabs for spaces
 	gaps, hidden        bool   // white space within lines differs; characters of one side alone
-	innerTabs           bool
 }
 
 // newWriter returns a writer that has learned from the old lines of an edit of doc.
 func newWriter(doc []string, lines []editLine) *writer {
 	w := &writer{unit: unitOf(doc)}
-	w.innerTabs = slices.ContainsFunc(doc, func(l string) bool { return strings.Contains(strings.TrimLeft(l, " \t"), "\t") })
 	before := -1 // depth of the edit's previous line
 	for _, l := range lines {
 		if depth := len(indentOf(l.text)); !isBlank(l.text) {
@@ -278,7 +276,7 @@ func (w *writer) write(s string, like *editLine) (string, bool) {
 	switch moved := counterparts(w.lines, s); {
 	case len(moved) > 1 || w.hidden && len(moved) == 0:
 		return "", false
-	case len(moved) == 1 && like == nil && !w.flat():
+	case len(moved) == 1 && like == nil:
 		return moved[0], true
 	}
 	in, ok := w.indent(indentOf(s), like)
@@ -306,7 +304,7 @@ func (w *writer) body(is []string, like *editLine) (string, bool) {
 // doubts reports whether a token may have to be another one in the file.
 func (w *writer) doubts(s string) bool {
 	if isBlank(s) {
-		return w.gaps || len(s) > 1 && w.forTabs && w.innerTabs || strings.Contains(s, "\t") && w.forSpaces
+		return w.gaps || w.forTabs && len(s) > 1
 	}
 	return slices.ContainsFunc(w.signs, func(p pair) bool {
 		return p.differ() && s != p.file && alike([]string{s}, []string{p.file})
@@ -359,16 +357,16 @@ func (w *writer) indent(in string, like *editLine) (string, bool) {
 			found = append(found, out)
 		}
 	}
-	if len(found) == 0 || found[len(found)-1] != found[0] || w.misses(in, found[0]) {
+	if len(found) == 0 || found[len(found)-1] != found[0] || w.misses(in) {
 		return "", false
 	}
 	return found[0], true
 }
 
-// misses reports whether out may be wrong for an indentation of the edit: it is less deep than all old
-// lines of an edit with other depths, off by a part of a step, deeper than old lines that all lost their
-// indentation, or has the edit's white space where the file has another.
-func (w *writer) misses(in, out string) bool {
+// misses reports whether a rule may be wrong for an indentation of the edit: it is less deep than all old
+// lines of an edit with other depths, off by a part of a step, or deeper than old lines that all lost
+// theirs, or no old line tells whether it is to be tabs or spaces.
+func (w *writer) misses(in string) bool {
 	if !slices.ContainsFunc(w.pairs, pair.differ) {
 		return (w.forTabs || w.forSpaces) && (len(in) > 1 || in == "\t")
 	}
@@ -378,7 +376,7 @@ func (w *writer) misses(in, out string) bool {
 		part = part && (len(in)-len(p.edit))%len(w.unit) != 0 && !w.forTabs && !w.forSpaces
 		bare = bare && p.edit == "" && strings.HasPrefix(in, p.file)
 	}
-	return less || part || bare || out == in && (w.forTabs || w.forSpaces)
+	return less || part || bare
 }
 
 // shifted adds the indentation that the file has more than the edit, or removes that of the edit.
@@ -413,9 +411,6 @@ func (w *writer) scaled(in string) (string, bool) {
 func (w *writer) stepOf() string {
 	if slices.ContainsFunc(w.pairs, func(p pair) bool { return strings.Contains(p.file, "\t") }) {
 		return "\t"
-	}
-	if w.unit == "\t" && slices.ContainsFunc(w.pairs, func(p pair) bool { return p.file != "" }) {
-		return "" // spaces, in a file with tabs
 	}
 	return w.unit
 }
