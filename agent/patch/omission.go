@@ -18,24 +18,23 @@ type loss struct {
 	much   bool
 }
 
-// omission finds a placeholder line such as "// rest of code unchanged". A line that the file has
-// already does not count, and prose may quote one between fences.
-func (a addition) omission() int {
-	fresh := withText(a.add)
-	less := withText(a.old) - fresh
+// lost returns the text that goes where the lines are added.
+func (a addition) lost() loss {
 	l := loss{ext: path.Ext(a.name)}
-	if !prose(a.name) {
+	if fresh := withText(a.add); !prose(a.name) {
+		less := withText(a.old) - fresh
 		l.some, l.single, l.much = less > 0, fresh == 1 && less > 3, len(a.file)-len(a.text) >= 20
 		l.form = l.some //control:omitted-by-form
 	}
-	for i, line := range a.add {
-		s := strings.TrimSpace(line)
-		quoted := prose(a.name) && a.quoted[a.is+i]
-		if s != "" && !a.had[s] && !quoted && l.standsFor(line, lastOf(a.text[:a.is+i])) {
-			return i
-		}
-	}
-	return -1
+	return l
+}
+
+// omission reports whether a line is a placeholder such as "// rest of code unchanged". A line that the
+// file has already does not count, and prose may quote one between fences.
+func (a addition) omission(i int, line string) bool {
+	s := strings.TrimSpace(line)
+	quoted := prose(a.name) && a.quoted[a.is+i]
+	return s != "" && !a.had[s] && !quoted && a.loss.standsFor(line, lastOf(a.text[:a.is+i]))
 }
 
 // withText counts the lines that are not blank.

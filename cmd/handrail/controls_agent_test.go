@@ -96,7 +96,7 @@ var controlsOfAgent = []control{
 	{"runner-stays-out", "false", "./agent/workspace/docker", "TestMachine"},
 	{"runner-stays-out-of-bwrap", "drop", "./agent/workspace/docker", "TestMachine"},
 	{"foreign-lines", "false", "./agent/tools/edit", "TestEditsByHand"},
-	{"own-words", "false", "./agent/tools/builtin", "TestResultsAreNoFiles|TestErrorsAreNoFiles"},
+	{"own-words", "value false", "./agent/tools/builtin", "TestResultsAreNoFiles|TestErrorsAreNoFiles"},
 	{"unseen-is-not-replaced", "false", "./agent", "TestUnseenIsNotReplaced"},
 	{"no-invented-folder", "false", "./agent", "TestWrittenAnswers"},
 	{"methods-stay", "false", "./agent", "TestWrittenAnswers"},
