@@ -321,16 +321,9 @@ func tail(is string, old []pair) (string, bool) {
 }
 
 // inexact reports whether the style of the old lines differs without intent: in tabs and spaces, within
-// lines, at their ends, in the form of signs, or since all indentation is lost.
+// lines, at their ends, or in the form of signs.
 func (w *writer) inexact() bool {
-	return w.forTabs || w.forSpaces || w.gaps || w.hidden || w.flat() ||
-		slices.ContainsFunc(slices.Concat(w.tails, w.signs), pair.differ)
-}
-
-// flat reports whether the edit has no indentation at all and the file has several.
-func (w *writer) flat() bool {
-	return !slices.ContainsFunc(w.pairs, func(p pair) bool { return p.edit != "" }) &&
-		slices.ContainsFunc(w.pairs, func(p pair) bool { return p.file != w.pairs[0].file })
+	return w.forTabs || w.forSpaces || w.gaps || slices.ContainsFunc(slices.Concat(w.tails, w.signs), pair.differ)
 }
 
 // indent returns the file's indentation for an indentation of the edit: that of the old line, or that

@@ -273,9 +273,6 @@ func (h hunk) part(from, to int) hunk {
 	return h
 }
 
-// maxLeftOut is the maximum number of context lines that are left out at each end of a hunk.
-const maxLeftOut = 10
-
 // closesElsewhere reports whether only brackets of a match differ from the file, in their white space,
 // and an indented line does not: they close another block, since a line between is missing in the hunk.
 func (p *applier) closesElsewhere(m match) bool {
@@ -346,10 +343,8 @@ func (p *applier) bestMatch(h hunk, named bool) *match {
 		v := h.part(head, tail)
 		v.fewer = true
 		m := &match{v, place + head, level}
-		left := slices.Concat(h.lines[:head], h.lines[tail:])
 		enough := telling(v.old(), 3) && (named || telling(v.context(), 3))
-		few := max(head, len(h.lines)-tail) <= maxLeftOut && !slices.ContainsFunc(left, hunkLine.defines)
-		if enough && few && within(p.scopes(v), m.at) && !p.closesElsewhere(*m) {
+		if enough && within(p.scopes(v), m.at) && !p.closesElsewhere(*m) {
 			return m
 		}
 	}

@@ -96,7 +96,7 @@ func (m *merger) between(s segment) (from, to, level int, err error) {
 	n := len(s.lines)
 	if !s.before && m.pos == 0 && m.doc.at(0, s.lines[:1], trailing) {
 		level = trailing
-	} else if from, level = m.once(m.pos, n, 1, func(k int) []string { return s.lines[:k] }); from < 0 {
+	} else if from, level = m.once(m.pos, n, func(k int) []string { return s.lines[:k] }); from < 0 {
 		return -1, 0, 0, m.anchorError(s, s.lines[0], "begins", "before")
 	}
 	if n == 1 {
@@ -106,22 +106,22 @@ func (m *merger) between(s segment) (from, to, level int, err error) {
 		return from, to, level, nil
 	}
 	k := 0
-	first, loose := m.once(from, n, 0, func(i int) []string { k = i; return s.lines[n-i:] })
+	first, loose := m.once(from, n, func(i int) []string { k = i; return s.lines[n-i:] })
 	if to = first + k; first < 0 || m.losesDefinition(s.lines, from, to) {
 		return from, 0, 0, m.anchorError(s, s.lines[n-1], "ends", "after")
 	}
 	return from, to, max(level, loose), nil
 }
 
-// once returns the only place, from an index on, of the fewest telling lines that have one, and how alike
+// once returns the only place, from an index on, of the fewest lines that have one, and how alike
 // they are. lines returns the first or the last k lines of n. The place is -1 if there is none.
-func (m *merger) once(from, n, enough int, lines func(k int) []string) (at, level int) {
+func (m *merger) once(from, n int, lines func(k int) []string) (at, level int) {
 	for k := 1; k <= n; k++ {
 		found, level := m.doc.places(lines(k), func(at int) bool { return at >= from })
 		if len(found) == 0 {
 			break
 		}
-		if len(found) == 1 && telling(lines(k), enough) {
+		if len(found) == 1 {
 			return found[0], level
 		}
 	}

@@ -133,16 +133,13 @@ func bodyOf(all []string, at int) (from, to int) {
 // afterDocstring returns the line behind a docstring in line at.
 func afterDocstring(all []string, at int) int {
 	for _, q := range []string{`"""`, "'''"} {
-		rest, ok := strings.CutPrefix(strings.TrimSpace(all[at]), q)
-		if !ok {
+		if !strings.HasPrefix(strings.TrimSpace(all[at]), q) {
 			continue
 		}
 		for i := at; i < len(all); i++ {
-			if strings.HasSuffix(strings.TrimSpace(rest), q) {
+			line := strings.TrimSpace(all[i])
+			if strings.HasSuffix(line, q) && (i > at || len(line) >= 2*len(q)) {
 				return i + 1
-			}
-			if i+1 < len(all) {
-				rest = all[i+1]
 			}
 		}
 	}
@@ -460,21 +457,16 @@ func addImports(had, imports []string) []string {
 // reindent shifts lines by a number of columns, with the file's indentation
 // character.
 func reindent(body []string, by int, file []string) []string {
-	if by == 0 {
-		return slices.Clone(body)
-	}
 	unit := " "
 	if slices.ContainsFunc(file, func(l string) bool { return strings.HasPrefix(l, "\t") }) {
 		unit = "\t"
 	}
-	out := make([]string, len(body))
-	for i, line := range body {
-		switch {
-		case strings.TrimSpace(line) == "":
-		case by > 0:
-			out[i] = strings.Repeat(unit, by) + line
-		default:
-			out[i] = line[min(-by, indentOf(line)):]
+	out := slices.Clone(body)
+	for i, line := range out {
+		if by != 0 && strings.TrimSpace(line) == "" {
+			out[i] = ""
+		} else {
+			out[i] = strings.Repeat(unit, max(by, 0)) + line[min(max(-by, 0), indentOf(line)):]
 		}
 	}
 	return out
