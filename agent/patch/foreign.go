@@ -79,7 +79,8 @@ func bareCode(name, text string) []string {
 // the file has it already.
 func inCode(text func() *regexp.Regexp) func(a addition, i int, s string) bool {
 	return func(a addition, i int, _ string) bool {
-		return a.is+i < len(a.code[1]) && text().MatchString(a.code[1][a.is+i]) && !slices.ContainsFunc(a.code[0], text().MatchString)
+		return a.is+i < len(a.code[1]) && text().MatchString(a.code[1][a.is+i]) &&
+			!slices.ContainsFunc(a.code[0], text().MatchString)
 	}
 }
 

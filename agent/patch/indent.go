@@ -385,9 +385,14 @@ func (w *writer) shifted(in string) (string, bool) {
 // scaled counts an indentation in steps of the edit and writes the same number of the
 // file's steps, plus the constant difference in depth.
 func (w *writer) scaled(in string) (string, bool) {
-	from, to := strings.Repeat(" ", w.step), w.stepOf()
-	if strings.Contains(in, "\t") || slices.ContainsFunc(w.pairs, func(p pair) bool { return strings.Contains(p.edit, "\t") }) {
-		from = "\t"
+	from, to := strings.Repeat(" ", w.step), w.unit
+	for _, p := range append(slices.Clone(w.pairs), pair{edit: in}) {
+		if strings.Contains(p.edit, "\t") {
+			from = "\t"
+		}
+		if strings.Contains(p.file, "\t") {
+			to = "\t"
+		}
 	}
 	if len(from) == 1 && from != "\t" || from == "" || to == "" {
 		return "", false
@@ -398,14 +403,6 @@ func (w *writer) scaled(in string) (string, bool) {
 		return "", false
 	}
 	return strings.Repeat(to, depth), true
-}
-
-// stepOf returns one indentation step of the file, "" if unknown.
-func (w *writer) stepOf() string {
-	if slices.ContainsFunc(w.pairs, func(p pair) bool { return strings.Contains(p.file, "\t") }) {
-		return "\t"
-	}
-	return w.unit
 }
 
 // unitOf returns the most frequent indentation step of a document, "" if there is none.

@@ -70,7 +70,8 @@ func (l loss) standsFor(line, above string) bool {
 	case prose(l.ext) && (s[0] == '#' || s[0] == '*'): // a heading or a list item
 		return false
 	case bracketed && s[0] == '<':
-		return l.form && strings.HasSuffix(s, ">") && len(words) > 1 && n.leftOut > 0 && n.own == 0 && !kind("x"+l.ext, markup)
+		return l.form && strings.HasSuffix(s, ">") && len(words) > 1 && n.leftOut > 0 && n.own == 0 &&
+			!kind("x"+l.ext, markup)
 	case bracketed && (s[0] != '\'' || !kind("x"+l.ext, " bas cls vb vbs ")):
 		return n.says(false) && strings.ContainsAny(s[len(s)-1:], ")]")
 	case n.says(l.some):

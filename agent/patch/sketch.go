@@ -216,10 +216,8 @@ func respell(doc, sketch, old []string, tolerant bool) ([]string, error) {
 		}
 		i, j = s.AEnd, s.BEnd
 	}
-	deep := func(s string) bool { return indentOf(s) != "" }
-	staggered := slices.ContainsFunc(old, func(s string) bool { return !isBlank(s) && indentOf(s) != indentOf(old[0]) })
-	if isNew := func(l editLine) bool { return l.op == '+' }; staggered && !slices.ContainsFunc(sketch, deep) && slices.ContainsFunc(edit, isNew) {
-		return nil, unclear(sketch[0]) // it lost all indentation
+	if lostDepth(edit, old) {
+		return nil, unclear(sketch[0])
 	}
 	if !tolerant && !newWriter(doc, edit).inexact() {
 		return sketch, nil
@@ -231,4 +229,12 @@ func respell(doc, sketch, old []string, tolerant bool) ([]string, error) {
 		}
 	}
 	return out, err
+}
+
+// lostDepth reports whether a sketch with new lines has no indentation, and the file has several depths.
+func lostDepth(edit []editLine, old []string) bool {
+	deep := func(l editLine) bool { return indentOf(l.text) != "" }
+	isNew := func(l editLine) bool { return l.op == '+' }
+	other := func(s string) bool { return !isBlank(s) && indentOf(s) != indentOf(old[0]) }
+	return !slices.ContainsFunc(edit, deep) && slices.ContainsFunc(edit, isNew) && slices.ContainsFunc(old, other)
 }
