@@ -303,6 +303,8 @@ func isOwnLine(s string) bool {
 
 // shown reports whether only Handrail writes such a line. Prose may quote one between fences.
 func (a addition) shown(i int, s string) bool {
-	own := isOwnLine(s) || seal().MatchString(s) && !slices.ContainsFunc(a.file, seal().MatchString)
-	return own && !a.had[strings.TrimSpace(s)] && (!prose(a.name) || !a.quoted[a.is+i]) //control:own-words
+	if a.had[strings.TrimSpace(s)] || prose(a.name) && a.quoted[a.is+i] {
+		return false
+	}
+	return isOwnLine(s) || seal().MatchString(s) && !slices.ContainsFunc(a.file, seal().MatchString) //control:own-words
 }
