@@ -81,8 +81,8 @@ func unclear(text string) error {
 	return fmt.Errorf("it is not clear which of it the new line %q is to have", text)
 }
 
-// restoreFirst gives the first old line its indentation if it alone lacks it, and the new lines that
-// precede all lines that stay: models often drop the white space at the beginning of a text.
+// restoreFirst gives the first old line its indentation if it alone lacks it, and the first new line if it
+// precedes all lines that stay: models often drop the white space at the beginning of a text.
 func restoreFirst(lines []editLine) (out []editLine, restored bool) {
 	first, deeper := -1, false
 	for i, l := range lines {
@@ -103,15 +103,16 @@ func restoreFirst(lines []editLine) (out []editLine, restored bool) {
 		return lines, false
 	}
 	out = slices.Clone(lines)
+	begun := false // a new line was seen
 	for i, l := range out {
-		if i == first || l.op == '+' && !isBlank(l.text) && indentOf(l.text) == "" {
+		if i == first || l.op == '+' && !begun && !isBlank(l.text) && indentOf(l.text) == "" {
 			same := func(m editLine) bool { return m.op != '+' && collapse(m.text) == collapse(l.text) }
 			out[i].text = indentOf(out[first].file) + l.text
 			if j := slices.IndexFunc(lines, same); j > first { // moved to the beginning
 				out[i].text = lines[j].text
 			}
 		}
-		if l.op == ' ' {
+		if begun = begun || l.op == '+'; l.op == ' ' {
 			break
 		}
 	}
