@@ -6,7 +6,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/handrail-bot/handrail/agent/workspace/outline"
 	"github.com/handrail-bot/handrail/gitops/lines"
@@ -24,6 +23,7 @@ type addition struct {
 	was, is  int          // index of the first line, in the old text and in the new
 	quoted   map[int]bool // lines of the new text between fences
 	code     [2][]string  // the old and the new text without comments and strings, if it is code
+	loss     loss
 }
 
 // Foreign returns an error if an edit writes artifacts of edit formats into a file: a
@@ -47,12 +47,13 @@ func Foreign(name, before, after string) error {
 	})
 	for _, span := range lines.Compare(old, add) {
 		a.old, a.add, a.was, a.is = old[span.A:span.AEnd], add[span.B:span.BEnd], span.A, span.B
+		a.loss = a.lost()
 		for _, s := range unusual {
-			i := -1
-			if len(a.add) > 0 {
-				i = s.in(a)
+			i := 0
+			for i < len(a.add) && !s.in(a, i, a.add[i]) {
+				i++
 			}
-			if i >= 0 { //control:foreign-lines
+			if i < len(a.add) { //control:foreign-lines
 				there := d.excerpt(a.was, len(a.old))
 				if there != "" {
 					there = ". The file has there\n" + there
@@ -76,12 +77,10 @@ func bareCode(name, text string) []string {
 
 // inCode returns a detector of text that has no use in code outside of comments and strings, unless
 // the file has it already.
-func inCode(text func() *regexp.Regexp) func(a addition) int {
-	return func(a addition) int {
-		if slices.ContainsFunc(a.code[0], text().MatchString) || len(a.code[1]) < a.is+len(a.add) {
-			return -1
-		}
-		return slices.IndexFunc(a.code[1][a.is:a.is+len(a.add)], text().MatchString)
+func inCode(text func() *regexp.Regexp) func(a addition, i int, s string) bool {
+	return func(a addition, i int, _ string) bool {
+		return a.is+i < len(a.code[1]) && text().MatchString(a.code[1][a.is+i]) &&
+			!slices.ContainsFunc(a.code[0], text().MatchString)
 	}
 }
 
@@ -127,10 +126,10 @@ func kind(name, list string) bool {
 	return strings.Contains(list, " "+strings.ToLower(ext)+" ")
 }
 
-// sign detects a foreign line. in returns the index of one, or -1. It does not apply to
-// kinds of files in except, nor to a file with a line that usual accepts.
+// sign detects foreign lines: in reports whether line i of the new ones, s, is one, or all are if it is
+// the first. It does not apply to kinds of files in except, nor to a file with a line that usual accepts.
 type sign struct {
-	in     func(a addition) int
+	in     func(a addition, i int, s string) bool
 	except string
 	usual  func(s string) bool
 	why    string
@@ -199,44 +198,31 @@ var signs = [...]sign{
 var callEnds = pattern.Lazy(`(?:</(?:new_string|old_string|code_edit|new_str|tool_call|function_call|invoke|parameter)>|` +
 	`<\|(?:im_end|eot_id|endoftext|end)\|>|\[/INST\])$`)
 
-func (a addition) callEnd() int {
-	last := lastOf(a.add)
-	if s := strings.TrimSpace(last); !a.had[s] && callEnds().MatchString(s) {
-		return slices.Index(a.add, last)
-	}
-	return -1
+func (a addition) callEnd(i int, s string) bool {
+	s = strings.TrimSpace(s)
+	return !a.had[s] && callEnds().MatchString(s) && isBlank(strings.Join(a.add[i+1:], ""))
 }
 
-func (a addition) fence() int {
-	_, _, opens := fenceLine(a.add[0])
+func (a addition) fence(i int, s string) bool {
+	_, _, opens := fenceLine(s)
 	_, info, shuts := fenceLine(a.add[len(a.add)-1])
-	if len(a.add) > 1 && opens && shuts && info == "" {
-		return 0
-	}
-	return -1
+	return i == 0 && len(a.add) > 1 && opens && shuts && info == ""
 }
 
-// numbered finds a line number that is that of its place, or that the next line counts on. Without a
-// bar or an arrow it has to be both, and no data.
-func (a addition) numbered() int {
+// numbered reports whether a line has a line number that is that of its place, or that the next line
+// counts on. Without a bar or an arrow it has to be both, and no data.
+func (a addition) numbered(i int, s string) bool {
 	data := len(a.file) == 0 && (!code(a.name) || kind(a.name, " yaml yml "))
-	for i, s := range a.add {
-		n, sign, _ := cutNumber(s)
-		next, _, _ := cutNumber(a.add[min(i+1, len(a.add)-1)])
-		place, counts := n == a.was+i+1 || n == a.is+i+1, next == n+1
-		bar := sign == "|" || sign == "→"
-		if sign != "" && (bar && (place || counts) || place && counts && !data) {
-			return i
-		}
-	}
-	return -1
+	n, sign, _ := cutNumber(s)
+	next, _, _ := cutNumber(a.add[min(i+1, len(a.add)-1)])
+	place, counts := n == a.was+i+1 || n == a.is+i+1, next == n+1
+	bar := sign == "|" || sign == "→"
+	return sign != "" && (bar && (place || counts) || place && counts && !data)
 }
 
-func (a addition) plus() int {
-	if slices.ContainsFunc(a.add, func(s string) bool { return s != "" && s[0] != '+' }) {
-		return -1
-	}
-	return slices.IndexFunc(a.add, func(s string) bool { return len(s) > 1 && s[1] != '+' && telling([]string{s}, 1) })
+func (a addition) plus(i int, _ string) bool {
+	return i == 0 && !slices.ContainsFunc(a.add, func(s string) bool { return s != "" && s[0] != '+' }) &&
+		slices.ContainsFunc(a.add, func(s string) bool { return len(s) > 1 && s[1] != '+' && telling([]string{s}, 1) })
 }
 
 // oddIndent reports whether an indentation has one space more than whole steps.
@@ -244,21 +230,18 @@ func oddIndent(in string) bool {
 	return strings.HasPrefix(in, " \t") || strings.Trim(in, " ") == "" && len(in)%2 == 1
 }
 
-// oddSpace finds lines that all have one space more than whole steps, of which the
+// oddSpace reports whether all lines have one space more than whole steps, and the
 // first or the last has one more than the adjacent line.
-func (a addition) oddSpace() int {
-	for _, s := range a.add {
-		if rest := strings.TrimLeft(s, " \t"); rest != "" && (!oddIndent(indentOf(s)) || rest[0] == '*') {
-			return -1
-		}
+func (a addition) oddSpace(i int, _ string) bool {
+	even := func(s string) bool {
+		rest := strings.TrimLeft(s, " \t")
+		return rest != "" && (!oddIndent(indentOf(s)) || rest[0] == '*')
 	}
 	beside := func(s string, at int) bool {
 		return at >= 0 && at < len(a.file) && len(indentOf(s)) > 1 && indentOf(s) == " "+indentOf(a.file[at])
 	}
-	if !beside(a.add[0], a.was-1) && !beside(a.add[len(a.add)-1], a.was+len(a.old)) {
-		return -1
-	}
-	return slices.IndexFunc(a.add, func(s string) bool { return strings.IndexFunc(s, unicode.IsLetter) > 0 })
+	return i == 0 && !slices.ContainsFunc(a.add, even) && telling(a.add, 1) &&
+		(beside(a.add[0], a.was-1) || beside(a.add[len(a.add)-1], a.was+len(a.old)))
 }
 
 // frame matches lines that Handrail puts around a shown text: headings, fences of
@@ -318,14 +301,10 @@ func isOwnLine(s string) bool {
 	return frame().MatchString(s) || gap().MatchString(s) || report().MatchString(s)
 }
 
-// shown finds a line that only Handrail writes. Prose may quote one between fences.
-func (a addition) shown() int {
-	sealed := slices.ContainsFunc(a.file, seal().MatchString)
-	for i, s := range a.add {
-		own := isOwnLine(s) || !sealed && seal().MatchString(s)
-		if own && !a.had[strings.TrimSpace(s)] && (!prose(a.name) || !a.quoted[a.is+i]) { //control:own-words
-			return i
-		}
+// shown reports whether only Handrail writes such a line. Prose may quote one between fences.
+func (a addition) shown(i int, s string) bool {
+	if a.had[strings.TrimSpace(s)] || prose(a.name) && a.quoted[a.is+i] {
+		return false
 	}
-	return -1
+	return isOwnLine(s) || seal().MatchString(s) && !slices.ContainsFunc(a.file, seal().MatchString) //control:own-words
 }

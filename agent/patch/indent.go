@@ -3,15 +3,17 @@ package patch
 import (
 	"fmt"
 	"html"
+	"maps"
 	"slices"
 	"strings"
-	"unicode"
+
+	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
-// If an edit matches only with white space ignored, its new lines are indented in the
-// edit's style too: spaces for tabs, or less depth. They get the file's indentation.
-// Anything that the old lines do not determine is an error and never guessed. That
-// includes white space within a line and the form of quotes.
+// If an edit matches only with white space or quotes ignored, its new lines are written in the
+// edit's style too: spaces for tabs, or less depth. A new line is a change of an old one: its
+// unchanged parts become those of the file, and its indentation the one that the file has for
+// it. Anything that the old lines do not determine is an error and never guessed.
 
 // editLine is a line of an edit: context (' '), deleted ('-') or added ('+'). file is
 // the corresponding line of the file, empty if added.
@@ -23,7 +25,9 @@ type editLine struct {
 // adoptIndent returns the hunk of m with its new lines indented as the file is.
 func (p *applier) adoptIndent(m match) (hunk, error) {
 	h := m.hunk
-	h.lines = refine(h.lines)
+	if !slices.ContainsFunc(h.lines, func(l hunkLine) bool { return l.eol == "" }) {
+		h.lines = hunkLines(h.old(), h.fresh())
+	}
 	lines := make([]editLine, len(h.lines))
 	at := m.at
 	for i, l := range h.lines {
@@ -44,57 +48,31 @@ func (p *applier) adoptIndent(m match) (hunk, error) {
 			p.doc.region(m.at, at-m.at),
 		)
 	}
+	h.lines = slices.Clone(h.lines)
 	for i := range h.lines {
 		h.lines[i].text = written[i]
 	}
 	return h, nil
 }
 
-// refine turns lines that a hunk both deletes and adds into context.
-func refine(lines []hunkLine) (out []hunkLine) {
-	if slices.ContainsFunc(lines, func(l hunkLine) bool { return l.eol == "" }) {
-		return slices.Clone(lines)
-	}
-	from := 0
-	for i := range len(lines) + 1 {
-		if i < len(lines) && lines[i].op != ' ' {
-			continue
-		}
-		changed := hunk{lines: lines[from:i]}
-		out = append(out, hunkLines(changed.only("-"), changed.only("+"))...)
-		if from = i + 1; i < len(lines) {
-			out = append(out, lines[i])
-		}
-	}
-	return out
-}
-
-// adopt returns the text of each line, with added lines in the indentation of doc.
+// adopt returns the text of each line, with added lines in the style of doc.
 func adopt(doc []string, lines []editLine) ([]string, error) {
+	lines, restored := restoreFirst(lines)
 	w := newWriter(doc, lines)
-	partner := partners(lines)
+	like := partners(lines)
 	out := make([]string, len(lines))
-	first := true // no line has stayed so far
 	for i, l := range lines {
 		twin := func(m editLine) bool {
-			same := m.text == l.text || lostOnlyFirst(w.pairs) && collapse(m.text) == collapse(l.text)
+			same := m.text == l.text || restored && collapse(m.text) == collapse(l.text)
 			return m.op != '+' && same && m.file != l.file
 		}
 		ok := l.op != '-' || !slices.ContainsFunc(lines, twin) // which of both goes?
 		if out[i] = l.text; l.op == '+' {
-			at := place{first: first}
-			lacks := func(n int, op byte) bool { return n < 0 || n >= len(lines) || lines[n].op != op }
-			if j := partner[i]; j >= 0 {
-				at.partner = &lines[j]
-			} else if !lacks(i-1, '-') && lacks(i-2, '-') && lacks(i+1, '+') && strings.TrimSpace(lines[i-1].text) != "" {
-				at.partner = &lines[i-1] // the only line that it replaces
-			}
-			out[i], ok = w.write(l.text, at)
+			out[i], ok = w.write(l.text, like[i])
 		}
 		if !ok {
 			return nil, unclear(l.text)
 		}
-		first = first && l.op == '-'
 	}
 	return out, nil
 }
@@ -103,37 +81,81 @@ func unclear(text string) error {
 	return fmt.Errorf("it is not clear which of it the new line %q is to have", text)
 }
 
-// partners returns, for each line, the index of the deleted line that a new line was
-// derived from, or -1: the one most like it.
-func partners(lines []editLine) []int {
+// restoreFirst gives the first old line its indentation if it alone lacks it, and the first new line if it
+// precedes all lines that stay: models often drop the white space at the beginning of a text.
+func restoreFirst(lines []editLine) (out []editLine, restored bool) {
+	first, deeper := -1, false
+	for i, l := range lines {
+		in, was := indentOf(l.text), indentOf(l.file)
+		switch {
+		case l.op == '+' || isBlank(l.text):
+		case first < 0 && (in != "" || was == ""):
+			return lines, false
+		case first < 0:
+			first = i
+		case in != was:
+			return lines, false
+		default:
+			deeper = deeper || in != ""
+		}
+	}
+	if !deeper {
+		return lines, false
+	}
+	out = slices.Clone(lines)
+	begun := false // a new line was seen
+	for i, l := range out {
+		if i == first || l.op == '+' && !begun && !isBlank(l.text) && indentOf(l.text) == "" {
+			same := func(m editLine) bool { return m.op != '+' && collapse(m.text) == collapse(l.text) }
+			out[i].text = indentOf(out[first].file) + l.text
+			if j := slices.IndexFunc(lines, same); j > first { // moved to the beginning
+				out[i].text = lines[j].text
+			}
+		}
+		if begun = begun || l.op == '+'; l.op == ' ' {
+			break
+		}
+	}
+	return out, true
+}
+
+// partners returns, for each line, the deleted line that a new line was derived from, or nil: the one
+// most like it, or the only line that it replaces.
+func partners(lines []editLine) []*editLine {
 	const maxApart = 200 // lines
-	out := make([]int, len(lines))
+	out := make([]*editLine, len(lines))
+	op := func(i int) byte {
+		if i < 0 || i >= len(lines) {
+			return ' '
+		}
+		return lines[i].op
+	}
 	from := 0 // first line that a new one can derive from
 	for i, l := range lines {
-		out[i] = -1
 		if l.op == ' ' {
 			from = i + 1
 		}
 		if l.op != '+' {
 			continue
 		}
-		best := 0.45
+		best, at := 0.45, -1
 		for j := max(from, i-maxApart); j < i && lines[j].op == '-'; j++ {
-			if now := likeness(bodyOf(lines[j].text), bodyOf(l.text)); now > best {
-				best, out[i] = now, j
+			a, b := bodyOf(lines[j].text), bodyOf(l.text)
+			head, tail := commonEnds([]byte(a), []byte(b))
+			if now := float64(2*(head+tail)) / float64(max(1, len(a)+len(b))); now > best {
+				best, at = now, j
 			}
 		}
-		if out[i] >= 0 {
-			from = out[i] + 1
+		if at >= 0 {
+			from = at + 1
+		} else if op(i-1) == '-' && op(i-2) != '-' && op(i+1) != '+' && !isBlank(lines[i-1].text) {
+			at = i - 1
+		}
+		if at >= 0 {
+			out[i] = &lines[at]
 		}
 	}
 	return out
-}
-
-// likeness returns the share of two texts that is their common beginning and end, from 0 to 1.
-func likeness(a, b string) float64 {
-	head, tail := commonEnds([]byte(a), []byte(b))
-	return float64(2*(head+tail)) / float64(max(1, len(a)+len(b)))
 }
 
 // commonEnds returns the lengths of the common beginning and of the common end behind it.
@@ -147,71 +169,74 @@ func commonEnds[T comparable](a, b []T) (head, tail int) {
 	return head, tail
 }
 
-// place is the position of a new line.
-type place struct {
-	partner *editLine // the line that it derives from, or nil
-	first   bool      // it precedes all lines that stay
-}
-
 // pair is a part of an old line, as it is in the edit and in the file.
 type pair struct{ edit, file string }
 
-// counterparts returns the distinct texts of the file for those of the edit that match.
-func counterparts(old []pair, match func(edit string) bool) (out []string) {
+func (p pair) differ() bool { return p.edit != p.file }
+
+// counterparts returns the distinct texts of the file for a text of the edit.
+func counterparts(old []pair, edit string) (out []string) {
 	for _, p := range old {
-		if match(p.edit) && !slices.Contains(out, p.file) {
+		if p.edit == edit && !slices.Contains(out, p.file) {
 			out = append(out, p.file)
 		}
 	}
 	return out
 }
 
-// writer writes the new lines of an edit with the file's indentation.
+// writer writes the new lines of an edit in the file's style.
 type writer struct {
-	lines, blanks        []pair // the old lines, and those of them without text
-	pairs, bodies, tails []pair // indentation, text and final white space of the old lines with text
-	unit                 string // one step of the file, "" if unknown
-	step                 int    // smallest step between lines of the edit, in bytes
-	forTabs, forSpaces   bool   // the edit has spaces for tabs, or tabs for spaces
-	gaps                 bool   // white space within lines differs
-	plain, signs, hidden bool   // typographic quotes and entities of the edit alone, of the file; invisible characters
-	innerTabs            bool
+	lines, pairs, tails []pair // the old lines, their indentation, and their final white space
+	signs               []pair // words and signs of the old lines
+	unit                string // one step of the file's indentation, "" if unknown
+	step                int    // smallest step between lines of the edit, in bytes
+	forTabs, forSpaces  bool   // the edit has spaces for tabs, or tabs for spaces
+	gaps, hidden        bool   // white space within lines differs; characters of one side alone
 }
 
 // newWriter returns a writer that has learned from the old lines of an edit of doc.
 func newWriter(doc []string, lines []editLine) *writer {
 	w := &writer{unit: unitOf(doc)}
-	w.innerTabs = slices.ContainsFunc(doc, func(l string) bool { return strings.Contains(strings.TrimLeft(l, " \t"), "\t") })
 	before := -1 // depth of the edit's previous line
 	for _, l := range lines {
-		blank := strings.TrimSpace(l.text) == ""
-		if depth := len(indentOf(l.text)); !blank {
+		if depth := len(indentOf(l.text)); !isBlank(l.text) {
 			if d := max(depth, before) - min(depth, before); before >= 0 && d > 0 && (w.step == 0 || d < w.step) {
 				w.step = d
 			}
 			before = depth
 		}
-		if l.op == '+' {
-			continue
+		if l.op != '+' {
+			w.learn(l.text, strings.TrimPrefix(l.file, byteOrderMark))
 		}
-		f := strings.TrimPrefix(l.file, byteOrderMark)
-		w.lines = append(w.lines, pair{l.text, f})
-		if blank {
-			w.blanks = append(w.blanks, pair{l.text, f})
-			continue
-		}
-		w.pairs = append(w.pairs, pair{indentOf(l.text), indentOf(f)})
-		w.bodies = append(w.bodies, pair{bodyOf(l.text), bodyOf(f)})
-		w.tails = append(w.tails, pair{tailOf(l.text), tailOf(f)})
-		w.note(indentOf(l.text), indentOf(f))
-		w.compare(bodyOf(l.text), bodyOf(f))
 	}
 	return w
 }
 
-func tailOf(s string) string { return s[len(strings.TrimRight(s, " \t")):] }
-
-func bodyOf(s string) string { return strings.Trim(s, " \t") }
+// learn records a line of the edit and the file's line for it.
+func (w *writer) learn(is, was string) {
+	w.lines = append(w.lines, pair{is, was})
+	if isBlank(is) {
+		w.tails = append(w.tails, pair{is, was})
+		return
+	}
+	w.pairs = append(w.pairs, pair{indentOf(is), indentOf(was)})
+	w.note(indentOf(is), indentOf(was))
+	a, b := tokens(is), tokens(was)
+	if !alike(a, b) {
+		w.hidden = true
+		return
+	}
+	last := len(a) - 1
+	w.tails = append(w.tails, pair{a[last], b[last]})
+	for i := range a[:last] {
+		if isBlank(a[i]) {
+			w.gaps = w.gaps || a[i] != b[i]
+			w.note(a[i], b[i])
+		} else {
+			w.signs = append(w.signs, pair{a[i], b[i]})
+		}
+	}
+}
 
 // note records tabs and spaces that the edit and the file use for each other.
 func (w *writer) note(is, was string) {
@@ -219,278 +244,185 @@ func (w *writer) note(is, was string) {
 	w.forSpaces = w.forSpaces || strings.Contains(is, "\t") && len(was) > 1 && !strings.Contains(was, "\t")
 }
 
-// compare records the differences between the bodies of an edit line and a file line.
-func (w *writer) compare(is, was string) {
-	if is == was {
-		return
+// token matches a word, white space, or a sign.
+var token = pattern.Lazy(`&#?\w+;|[\pL\pN_]+|[\s\pZ]+|.`)
+
+// tokens cuts a line without its indentation. The last token is the white space at its end, perhaps "".
+func tokens(s string) []string {
+	out := token().FindAllString(strings.TrimLeft(s, " \t"), -1)
+	if len(out) == 0 || !isBlank(out[len(out)-1]) {
+		out = append(out, "")
 	}
-	a, b := spacesIn(is), spacesIn(was)
-	w.gaps = w.gaps || !slices.Equal(a, b)
-	for i := range min(len(a), len(b)) {
-		w.note(a[i], b[i])
-	}
-	unseen := func(r rune) bool { return plainSign(r) < 0 }
-	w.hidden = w.hidden || strings.TrimSpace(was) != was || strings.ContainsFunc(is+was, unseen)
-	if !slices.Equal(strings.Fields(is), strings.Fields(was)) {
-		w.plain = w.plain || typeset(is)
-		w.signs = w.signs || typeset(was)
-	}
+	return out
 }
 
-// spacesIn returns the runs of white space in a line.
-func spacesIn(s string) []string {
-	return strings.FieldsFunc(s, func(r rune) bool { return !unicode.IsSpace(r) })
+// alike reports whether the tokens of two lines differ in white space and in the form of signs alone.
+func alike(a, b []string) bool {
+	plain := func(s string) string { return strings.Map(plainSign, html.UnescapeString(s)) }
+	return slices.EqualFunc(a, b, func(a, b string) bool { return isBlank(a) && isBlank(b) || plain(a) == plain(b) })
 }
 
-// typeset reports whether a text has typographic quotes or dashes, or HTML entities.
-func typeset(s string) bool {
-	return html.UnescapeString(s) != s || strings.ContainsFunc(s, func(r rune) bool { return plainSign(r) != r })
-}
+// bodyOf returns a line without the white space around it.
+func bodyOf(s string) string { return strings.Trim(s, " \t") }
 
-// write returns a new line in the file's style. It returns false if that is not
-// certain.
-func (w *writer) write(s string, at place) (string, bool) {
-	if !slices.ContainsFunc(w.lines, func(p pair) bool { return p.edit != p.file }) {
+// write returns a new line in the file's style. like is the old line that it derives from, or nil.
+// It returns false if its style is not certain.
+func (w *writer) write(s string, like *editLine) (string, bool) {
+	if !slices.ContainsFunc(w.lines, pair.differ) {
 		return s, true
 	}
-	if strings.TrimSpace(s) == "" {
-		if len(w.blanks) == 0 {
-			return ending(s, w.tails)
-		}
-		return ending(s, w.blanks)
+	if isBlank(s) {
+		return tail(s, w.tails)
 	}
-	same := func(edit string) bool { return edit == s }
-	if at.first && indentOf(s) == "" {
-		same = func(edit string) bool { return collapse(edit) == collapse(s) }
-	}
-	moved := counterparts(w.lines, same)
-	switch {
-	case len(moved) > 1:
+	switch moved := counterparts(w.lines, s); {
+	case len(moved) > 1 || w.hidden && len(moved) == 0:
 		return "", false
-	case len(moved) == 1 && !w.flat() && (at.partner == nil || at.first && indentOf(s) == ""):
+	case len(moved) == 1 && like == nil:
 		return moved[0], true
 	}
-	in, ok := w.indent(indentOf(s), at)
-	body, certain := w.body(bodyOf(s), at)
-	tail, sure := w.tail(s, at)
-	return in + body + tail, ok && certain && sure
+	in, ok := w.indent(indentOf(s), like)
+	body, certain := w.body(tokens(s), like)
+	return in + body, ok && certain
 }
 
-// indent returns the file's indentation for an indentation of the edit. If all old
-// lines lost theirs, either the whole edit is less deep or only its first line is.
-// That cannot be determined, so it returns false.
-func (w *writer) indent(in string, at place) (string, bool) {
-	if at.partner != nil && in == indentOf(at.partner.text) {
-		return indentOf(at.partner.file), true
-	}
-	all := w.pairs
-	bare := !slices.ContainsFunc(all, func(p pair) bool { return p.edit != "" || p.file != all[0].file })
-	if bare && len(all) > 0 && all[0].file != "" && strings.HasPrefix(in, all[0].file) {
-		return "", false
-	}
-	return w.translate(in, at.first)
-}
-
-// body returns the text of a new line without surrounding white space. The text of an
-// old line becomes the file's; any other text must be certain as it is.
-func (w *writer) body(s string, at place) (string, bool) {
-	if was := counterparts(w.bodies, func(edit string) bool { return edit == s }); len(was) > 0 {
-		return was[0], len(was) == 1
-	}
-	var own []string // white space inherited from its old line
-	if at.partner != nil && !w.gaps {
-		own = spacesIn(bodyOf(at.partner.text))
-	}
-	gaps := spacesIn(s)
-	wide := slices.ContainsFunc(gaps, func(gap string) bool {
-		return !slices.Contains(own, gap) &&
-			(len(gap) > 1 && w.forTabs && w.innerTabs || strings.Contains(gap, "\t") && w.forSpaces)
-	})
-	signed := w.plain && typeset(s) || w.signs && strings.ContainsAny(s, "'\"-&<>")
-	return s, !wide && !signed && !w.hidden && (!w.gaps || len(gaps) == 0)
-}
-
-// tail returns the trailing white space of a new line.
-func (w *writer) tail(s string, at place) (string, bool) {
-	is := tailOf(s)
-	if at.partner != nil && is == tailOf(at.partner.text) { // a tab may end another column than the new text
-		was := tailOf(at.partner.file)
-		return was, is == was || !strings.Contains(was, "\t")
-	}
-	out, ok := ending(is, w.tails)
-	return out, ok && (is != "" || out == "") // the line may need trailing white space
-}
-
-// ending returns the file's counterpart of white space at the end of a line, if the old
-// lines have one, or if it is none and the file has none either.
-func ending(is string, old []pair) (string, bool) {
-	if was := counterparts(old, func(edit string) bool { return edit == is }); len(was) == 1 {
-		return was[0], true
-	}
-	return is, !slices.ContainsFunc(old, func(p pair) bool { return p.edit != p.file && is+p.file != "" })
-}
-
-// translate turns an indentation of the edit into one of the file.
-func (w *writer) translate(in string, first bool) (string, bool) {
-	all := w.pairs
-	if lostOnlyFirst(all) { // models often drop the leading white space of the whole text
-		if first && in == "" {
-			return all[0].file, true
+// body returns the text of a new line behind its indentation. The parts that it has in common with
+// its old line are as in the file; the others must be certain as they are.
+func (w *writer) body(is []string, like *editLine) (string, bool) {
+	n := len(is) - 1
+	last, ok := tail(is[n], w.tails)
+	var head, end []string
+	if like != nil {
+		old, file := tokens(like.text), tokens(like.file)
+		if m := len(old) - 1; old[m] == is[n] { // a tab may end another column than the new text
+			last, ok = file[m], strings.Contains(old[m], "\t") || !strings.Contains(file[m], "\t")
 		}
-		all = all[1:]
+		from, to := commonEnds(old[:len(old)-1], is[:n])
+		head, end, is, n = file[:from], file[len(file)-1-to:len(file)-1], is[from:], n-from-to
 	}
-	out, ok := w.solve(in, all)
-	seen := slices.ContainsFunc(all, func(p pair) bool { return p.edit == in })
-	return out, ok && (seen || !w.forTabs && !w.forSpaces || out != in || len(in) < 2 && in != "\t")
+	return strings.Join(slices.Concat(head, is[:n], end), "") + last, ok && !slices.ContainsFunc(is[:n], w.doubts)
 }
 
-// lostOnlyFirst reports whether only the first line lacks its indentation.
-func lostOnlyFirst(all []pair) bool {
-	return len(all) > 1 && all[0].edit == "" && all[0].file != "" &&
-		slices.ContainsFunc(all, func(p pair) bool { return p.edit != "" }) &&
-		!slices.ContainsFunc(all[1:], func(p pair) bool { return p.edit != p.file })
+// doubts reports whether a token may have to be another one in the file.
+func (w *writer) doubts(s string) bool {
+	if isBlank(s) {
+		return w.gaps || w.forTabs && len(s) > 1
+	}
+	return slices.ContainsFunc(w.signs, func(p pair) bool {
+		return p.differ() && s != p.file && alike([]string{s}, []string{p.file})
+	})
 }
 
-// flat reports whether the edit has no indentation at all and the file has several.
-func (w *writer) flat() bool {
-	all := w.pairs
-	return !slices.ContainsFunc(all, func(p pair) bool { return p.edit != "" }) &&
-		slices.ContainsFunc(all, func(p pair) bool { return p.file != all[0].file })
+// tail returns the file's counterpart of white space at the end of a line, if the old lines
+// have one, or if it is none and the file has none either.
+func tail(is string, old []pair) (string, bool) {
+	if was := counterparts(old, is); len(was) == 1 {
+		return was[0], is != "" || was[0] == ""
+	}
+	return is, !slices.ContainsFunc(old, func(p pair) bool { return p.differ() && is+p.file != "" })
 }
 
-// solve returns the file's indentation for one of the edit, by a rule that fits all
-// pairs. ok is false if no rule fits or several do.
-func (w *writer) solve(in string, pairs []pair) (out string, ok bool) {
-	differ := false
-	for _, p := range pairs {
-		for _, q := range pairs {
-			if (p.edit == q.edit) != (p.file == q.file) {
+// inexact reports whether the style of the old lines differs without intent: in tabs and spaces, within
+// lines, at their ends, or in the form of signs.
+func (w *writer) inexact() bool {
+	return w.forTabs || w.forSpaces || w.gaps || slices.ContainsFunc(slices.Concat(w.tails, w.signs), pair.differ)
+}
+
+// indent returns the file's indentation for an indentation of the edit: that of the old line, or that
+// of another old line with the same, or the only one by all rules that fit the old lines.
+func (w *writer) indent(in string, like *editLine) (string, bool) {
+	if like != nil && in == indentOf(like.text) {
+		return indentOf(like.file), true
+	}
+	for _, p := range w.pairs {
+		for _, q := range w.pairs {
+			some := w.forTabs && p.edit != "" && q.edit != "" && p.differ() != q.differ() // of a mixed file
+			if some || (p.edit == q.edit) != (p.file == q.file) {
 				return "", false
 			}
 		}
-		differ = differ || p.edit != p.file
 	}
-	if was := counterparts(pairs, func(edit string) bool { return edit == in }); len(was) > 0 {
+	if was := counterparts(w.pairs, in); len(was) > 0 {
 		return was[0], true
 	}
-	if !differ {
-		return in, true
+	var found []string
+	for _, rule := range [...]func(in string) (string, bool){w.shifted, w.scaled} {
+		fits := func(p pair) bool { out, ok := rule(p.edit); return ok && out == p.file }
+		if out, ok := rule(in); ok && !slices.ContainsFunc(w.pairs, func(p pair) bool { return !fits(p) }) {
+			found = append(found, out)
+		}
 	}
-	if shallower(in, pairs) {
+	if len(found) == 0 || found[len(found)-1] != found[0] || w.misses(in) {
 		return "", false
 	}
-	moved, isMoved := shifted(in, pairs)
-	scaled, isScaled := w.scaled(in, pairs)
-	unit := len(w.stepOf(pairs))
-	switch {
-	case isMoved && isScaled && moved != scaled:
-		return "", false
-	case !isMoved:
-		return scaled, isScaled
-	}
-	whole := func(p pair) bool { return unit < 2 || (len(in)-len(p.edit))%unit == 0 }
-	return moved, slices.ContainsFunc(pairs, whole) // false: off by a part of a step
+	return found[0], true
 }
 
-// shallower reports whether an indentation is less than that of every line of the
-// edit, all of which are less deep than the file's. The missing depth may be constant
-// or proportional.
-func shallower(in string, pairs []pair) bool {
-	return !slices.ContainsFunc(pairs, func(p pair) bool {
-		return p != pairs[0] || len(in) >= len(p.edit) || len(p.edit) >= len(p.file) ||
-			strings.Trim(p.edit+p.file, p.edit[:1]) != ""
-	})
+// misses reports whether a rule may be wrong for an indentation of the edit: it is less deep than all old
+// lines of an edit with other depths, off by a part of a step, or deeper than old lines that all lost
+// theirs, or no old line tells whether it is to be tabs or spaces.
+func (w *writer) misses(in string) bool {
+	if !slices.ContainsFunc(w.pairs, pair.differ) {
+		return (w.forTabs || w.forSpaces) && (len(in) > 1 || in == "\t")
+	}
+	less, part, bare := true, len(w.unit) > 1, true
+	for _, p := range w.pairs {
+		less = less && len(in) < len(p.edit) && len(p.edit) < len(p.file)
+		part = part && (len(in)-len(p.edit))%len(w.unit) != 0 && !w.forTabs && !w.forSpaces
+		bare = bare && p.edit == "" && strings.HasPrefix(in, p.file)
+	}
+	return less || part || bare
 }
 
-// shifted adds the prefix common to all lines of the file, or removes the one common to
-// all lines of the edit.
-func shifted(in string, pairs []pair) (string, bool) {
-	more, less := strings.TrimSuffix(pairs[0].file, pairs[0].edit), strings.TrimSuffix(pairs[0].edit, pairs[0].file)
-	added, removed, above := true, true, false
-	for _, p := range pairs {
-		added = added && p.file == more+p.edit
-		removed = removed && p.edit == less+p.file
-		above = above || len(p.edit) <= len(in)
+// shifted adds the indentation that the file has more than the edit, or removes that of the edit.
+func (w *writer) shifted(in string) (string, bool) {
+	p := w.pairs[0]
+	if more, ok := strings.CutSuffix(p.file, p.edit); ok {
+		return more + in, true
 	}
-	switch {
-	case added:
-		return more + in, above
-	case removed:
-		return strings.CutPrefix(in, less)
-	}
-	return "", false
+	less, ok := strings.CutSuffix(p.edit, p.file)
+	return strings.TrimPrefix(in, less), ok && strings.HasPrefix(in, less)
 }
 
 // scaled counts an indentation in steps of the edit and writes the same number of the
 // file's steps, plus the constant difference in depth.
-func (w *writer) scaled(in string, pairs []pair) (string, bool) {
-	to := w.stepOf(pairs)
-	from := strings.Repeat(" ", w.step)
-	for _, p := range append(slices.Clone(pairs), pair{edit: in}) {
+func (w *writer) scaled(in string) (string, bool) {
+	from, to := strings.Repeat(" ", w.step), w.unit
+	for _, p := range append(slices.Clone(w.pairs), pair{edit: in}) {
 		if strings.Contains(p.edit, "\t") {
 			from = "\t"
+		}
+		if strings.Contains(p.file, "\t") {
+			to = "\t"
 		}
 	}
 	if len(from) == 1 && from != "\t" || from == "" || to == "" {
 		return "", false
 	}
-	steps := func(s, unit string) (int, bool) {
-		n := strings.Count(s, unit)
-		return n, s == strings.Repeat(unit, n)
-	}
-	depth, ok := steps(in, from)
-	by := 0
-	for i, p := range pairs {
-		a, ok1 := steps(p.edit, from)
-		b, ok2 := steps(p.file, to)
-		ok = ok && ok1 && ok2 && (i == 0 || b-a == by)
-		by = b - a
-	}
-	if !ok || depth+by < 0 {
+	p := w.pairs[0]
+	depth := strings.Count(in, from) + strings.Count(p.file, to) - strings.Count(p.edit, from)
+	if depth < 0 || strings.Trim(in, from) != "" || len(in)%len(from) != 0 {
 		return "", false
 	}
-	return strings.Repeat(to, depth+by), true
+	return strings.Repeat(to, depth), true
 }
 
-// stepOf returns one indentation step of the file, "" if unknown.
-func (w *writer) stepOf(pairs []pair) string {
-	if slices.ContainsFunc(pairs, func(p pair) bool { return strings.Contains(p.file, "\t") }) {
-		return "\t"
-	}
-	if w.unit == "\t" && slices.ContainsFunc(pairs, func(p pair) bool { return p.file != "" }) {
-		return "" // spaces, in a file with tabs
-	}
-	return w.unit
-}
-
-// unitOf returns the most frequent indentation step of a document.
+// unitOf returns the most frequent indentation step of a document, "" if there is none.
 func unitOf(doc []string) string {
-	const maxStep = 16
-	tabs, spaces, last := 0, 0, 0
-	var steps [maxStep + 1]int
+	steps, last, best := map[string]int{}, "", ""
 	for _, l := range doc {
-		in := indentOf(l)
-		if len(in) == len(l) {
+		if isBlank(l) {
 			continue
 		}
-		depth := len(in)
-		if strings.HasPrefix(in, "\t") {
-			tabs, depth = tabs+1, 0
+		in := indentOf(l)
+		if step, deeper := strings.CutPrefix(in, last); deeper && step != "" {
+			steps[step]++
 		}
-		if d := depth - last; d > 0 && d <= maxStep {
-			steps[d]++
-			spaces++
-		}
-		last = depth
+		last = in
 	}
-	best := 0
-	for n, times := range steps {
-		if times > steps[best] {
-			best = n
+	for _, step := range slices.Sorted(maps.Keys(steps)) {
+		if steps[step] > steps[best] {
+			best = step
 		}
 	}
-	if tabs > spaces {
-		return "\t"
-	}
-	return strings.Repeat(" ", best)
+	return best
 }

@@ -57,9 +57,7 @@ func (h hunk) only(ops string) []string {
 	return out
 }
 
-func blank(lines []string) bool {
-	return !slices.ContainsFunc(lines, func(s string) bool { return strings.TrimSpace(s) != "" })
-}
+func blank(lines []string) bool { return isBlank(strings.Join(lines, "")) }
 
 func (p *applier) apply(h hunk) error {
 	h = p.unmarked(h)
@@ -160,27 +158,22 @@ func (p *applier) replaceRange(h hunk) error {
 // locate returns the place at which the hunk fits, or nil if it fits nowhere. It
 // returns an error if several places fit and nothing decides between them.
 func (p *applier) locate(h hunk) (*match, error) {
-	for _, v := range h.variants() {
-		if m, err := p.try(v); m != nil || err != nil {
-			if m != nil && m.level >= spacing && !h.block && p.closesElsewhere(*m) {
-				return nil, nil
-			}
-			return m, err
+	m, err := p.try(h)
+	if m != nil || err != nil {
+		if m != nil && m.level >= spacing && !h.block && p.closesElsewhere(*m) {
+			return nil, nil
 		}
+		return m, err
 	}
-	if h.block {
+	if !h.block {
+		return p.nearly(h), nil
+	}
+	// Both sides of a block may have blank lines at the edges that the file has not.
+	from, to := trimEnds(h.lines, func(l hunkLine) bool { return l.op != '+' && isBlank(l.text) })
+	if from == 0 && to == len(h.lines) || from == to {
 		return nil, nil
 	}
-	return p.nearly(h), nil
-}
-
-// votes returns the votes of a hunk's lines. Its line number counts as one.
-func (p *applier) votes(h hunk) map[int]int {
-	votes := p.doc.votes(h.old(), trailing)
-	if said := p.expected(h); said >= 0 {
-		votes[said]++
-	}
-	return votes
+	return p.try(h.part(from, to))
 }
 
 // votes counts, for each index at which lines could begin, the telling ones that are at their places.
@@ -213,18 +206,15 @@ func (p *applier) try(h hunk) (*match, error) {
 	if blank(old) {
 		return nil, nil
 	}
-	for level := range levels {
-		starts := slices.DeleteFunc(p.doc.find(old, level), func(at int) bool { return !within(scopes, at) })
-		if len(starts) == 0 {
-			continue
-		}
-		at, err := p.choose(h, starts)
-		if err != nil {
-			return nil, err
-		}
-		return &match{h, at, level}, nil
+	starts, level := p.doc.places(old, func(at int) bool { return within(scopes, at) })
+	if len(starts) == 0 {
+		return nil, nil
 	}
-	return nil, nil
+	at, err := p.choose(h, starts)
+	if err != nil {
+		return nil, err
+	}
+	return &match{h, at, level}, nil
 }
 
 // expected returns the index given by the hunk's line number, or -1.
@@ -251,8 +241,9 @@ func (p *applier) choose(h hunk, starts []int) (int, error) {
 		return starts[0], p.checkOnce(h)
 	}
 	if want := p.expected(h); want >= 0 {
-		near := slices.SortedFunc(slices.Values(starts), func(a, b int) int { return distance(a, want) - distance(b, want) })
-		if distance(near[0], want)*2 <= distance(near[1], want) {
+		far := func(at int) int { return max(at, want) - min(at, want) }
+		near := slices.SortedFunc(slices.Values(starts), func(a, b int) int { return far(a) - far(b) })
+		if far(near[0])*2 <= far(near[1]) {
 			return near[0], nil
 		}
 	}
@@ -273,32 +264,6 @@ func (p *applier) checkOnce(h hunk) error {
 	return nil
 }
 
-func distance(a, b int) int {
-	if a < b {
-		return b - a
-	}
-	return a - b
-}
-
-// variants returns the possible readings of a hunk with uncertain edges, the one with
-// the most lines first: without the blank lines that both sides of a block have at its
-// edges, without lines at the end that lack the first column.
-func (h hunk) variants() []hunk {
-	blank := func(l hunkLine) bool { return l.op != '+' && strings.TrimSpace(l.text) == "" }
-	raw := func(l hunkLine) bool { return l.raw }
-	uncertain := []func(l hunkLine) bool{func(l hunkLine) bool { return raw(l) && blank(l) }, raw}
-	if h.block {
-		uncertain = []func(l hunkLine) bool{blank}
-	}
-	out := []hunk{h}
-	for _, drop := range uncertain {
-		if from, to := trimEnds(h.lines, drop); from < to && to-from < len(out[len(out)-1].lines) {
-			out = append(out, h.part(from, to))
-		}
-	}
-	return out
-}
-
 // part returns the hunk with lines [from, to) alone.
 func (h hunk) part(from, to int) hunk {
 	h.lines = h.lines[from:to:to]
@@ -307,9 +272,6 @@ func (h hunk) part(from, to int) hunk {
 	}
 	return h
 }
-
-// maxLeftOut is the maximum number of context lines that are left out at each end of a hunk.
-const maxLeftOut = 10
 
 // closesElsewhere reports whether only brackets of a match differ from the file, in their white space,
 // and an indented line does not: they close another block, since a line between is missing in the hunk.
@@ -330,9 +292,6 @@ func (p *applier) closesElsewhere(m match) bool {
 // nearly returns the match of a hunk whose outer context lines have changed since it was written. If
 // the definition that it begins with is not where the hunk has it, the change may be anywhere in it.
 func (p *applier) nearly(h hunk) *match {
-	for n := len(h.lines); n > 0 && h.lines[n-1].raw; n-- {
-		h.lines = h.lines[:n-1]
-	}
 	if m := p.bestMatch(h, false); m != nil {
 		return m
 	}
@@ -348,7 +307,11 @@ func (p *applier) nearly(h hunk) *match {
 func (p *applier) bestMatch(h hunk, named bool) *match {
 	lead, end := trimEnds(h.lines, hunkLine.stays)
 	place, best, twice := 0, 0, false
-	for at, n := range p.votes(h) {
+	votes := p.doc.votes(h.old(), trailing)
+	if said := p.expected(h); said >= 0 {
+		votes[said]++ // its line number counts as one
+	}
+	for at, n := range votes {
 		switch {
 		case at+lead < 0:
 		case n > best:
@@ -380,10 +343,8 @@ func (p *applier) bestMatch(h hunk, named bool) *match {
 		v := h.part(head, tail)
 		v.fewer = true
 		m := &match{v, place + head, level}
-		left := slices.Concat(h.lines[:head], h.lines[tail:])
 		enough := telling(v.old(), 3) && (named || telling(v.context(), 3))
-		few := max(head, len(h.lines)-tail) <= maxLeftOut && !slices.ContainsFunc(left, hunkLine.defines)
-		if enough && few && within(p.scopes(v), m.at) && !p.closesElsewhere(*m) {
+		if enough && within(p.scopes(v), m.at) && !p.closesElsewhere(*m) {
 			return m
 		}
 	}
@@ -453,6 +414,18 @@ func (d *document) find(want []string, level int) (out []int) {
 		out = append(out, line)
 		rest = rest[i+1:]
 	}
+}
+
+// places returns every accepted index at which want occurs in d, and how alike they are: as at the
+// strictest level of comparison at which there is one.
+func (d *document) places(want []string, accepted func(at int) bool) (found []int, level int) {
+	for level = range levels {
+		found = slices.DeleteFunc(d.find(want, level), func(at int) bool { return !accepted(at) })
+		if len(found) > 0 {
+			break
+		}
+	}
+	return found, level
 }
 
 // at reports whether want occurs at index i.

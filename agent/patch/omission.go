@@ -9,66 +9,83 @@ import (
 	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
-// omission finds a placeholder line such as "// rest of code unchanged". A line that the file has
-// already does not count, and prose may quote one between fences.
-func (a addition) omission() int {
-	fresh := withText(a.add)
-	less := withText(a.old) - fresh
-	shrinks := less > 0 && !prose(a.name)
-	muchLost := len(a.file)-len(a.text) >= 20 && !prose(a.name)
-	ext := path.Ext(a.name)
-	for i, line := range a.add {
-		s := strings.TrimSpace(line)
-		if s == "" || a.had[s] || prose(a.name) && a.quoted[a.is+i] {
-			continue
-		}
-		if standsForText(s, shrinks, ext) || muchLost && promises(s) {
-			return i
-		}
-		if shrinks && inPlace(ext, line, fresh == 1 && less > 3, a.text[:a.is+i]) { //control:omitted-by-form
-			return i
-		}
+// loss is the text that an edit takes out of a file of an extension.
+type loss struct {
+	ext    string
+	some   bool // more lines go than come
+	form   bool // they may have a placeholder in words of any language
+	single bool // one line comes for several
+	much   bool
+}
+
+// lost returns the text that goes where the lines are added.
+func (a addition) lost() loss {
+	l := loss{ext: path.Ext(a.name)}
+	if fresh := withText(a.add); !prose(a.name) {
+		less := withText(a.old) - fresh
+		l.some, l.single, l.much = less > 0, fresh == 1 && less > 3, len(a.file)-len(a.text) >= 20
+		l.form = l.some //control:omitted-by-form
 	}
-	return -1
+	return l
+}
+
+// omission reports whether a line is a placeholder such as "// rest of code unchanged". A line that the
+// file has already does not count, and prose may quote one between fences.
+func (a addition) omission(i int, line string) bool {
+	s := strings.TrimSpace(line)
+	quoted := prose(a.name) && a.quoted[a.is+i]
+	return s != "" && !a.had[s] && !quoted && a.loss.standsFor(line, lastOf(a.text[:a.is+i]))
 }
 
 // withText counts the lines that are not blank.
 func withText(lines []string) (n int) {
 	for _, s := range lines {
-		if strings.TrimSpace(s) != "" {
+		if !isBlank(s) {
 			n++
 		}
 	}
 	return n
 }
 
-// inPlace reports whether a line is a placeholder for the lines that it replaces.
-// above is the new text above it. alone means that it is the only replacement for
-// several lines.
-func inPlace(ext, s string, alone bool, above []string) bool {
-	inner := strings.HasPrefix(s, " ") || strings.HasPrefix(s, "\t")
-	s = strings.TrimSpace(s)
-	last := strings.TrimSpace(lastOf(above))
-	if s == "..." && (ext == ".py" || ext == ".pyi") { // may be the body of a stub
-		return !inner || !strings.HasSuffix(last, ":") && !strings.HasSuffix(last, `"""`) || ext == ".py" && alone
+// standsFor reports whether a line below another one is a placeholder for the lost text.
+func (l loss) standsFor(line, above string) bool {
+	s := strings.TrimSpace(line)
+	if isEllipsis(s) {
+		python := s[0] == '.' && (l.ext == ".py" || l.ext == ".pyi")
+		return l.some && (!python || l.form && !l.isStub(line, strings.TrimSpace(above)))
 	}
 	at := leader().FindStringIndex(s)
-	if at == nil || len(s) > 100 || strings.HasPrefix(s, "#!") {
+	if at == nil || len(s) > 200 || strings.HasPrefix(s, "#!") {
 		return false
 	}
 	body := strings.TrimSpace(strings.Trim(s[at[1]:], "*/-<>()[]{}=~#'\" "))
-	words := strings.Fields(body)
+	n, words := tallyOf(body), strings.Fields(body)
+	bracketed := strings.ContainsAny(s[:1], "[(<'") && !strings.HasPrefix(s, "<!--") && !strings.HasPrefix(s, "(*")
+	begins := startsWithDots(s) || startsWithDots(s[at[1]:])
 	switch {
-	case s[0] == '<' && !strings.HasPrefix(s, "<!--"):
-		n := tallyOf(body)
-		return strings.HasSuffix(s, ">") && len(words) > 1 && n.leftOut > 0 && n.own == 0 && !kind("x"+ext, markup)
-	case bracketed(s[:at[1]]) || len(words) == 0:
+	case l.much && !bracketed && n.promises():
+		return true
+	case begins || strings.HasSuffix(body, ".") && strings.Contains(s, "...") || strings.HasSuffix(body, "…"):
+		return n.all <= 8 && (n.leftOut+n.state > 0 || l.form && begins && len(words) > 0)
+	case prose(l.ext) && (s[0] == '#' || s[0] == '*'): // a heading or a list item
 		return false
-	case startsWithDots(s[at[1]:]) || startsWithDots(s): // in any language
-		return len(words) <= 8
+	case bracketed && s[0] == '<':
+		return l.form && strings.HasSuffix(s, ">") && len(words) > 1 && n.leftOut > 0 && n.own == 0 &&
+			!kind("x"+l.ext, markup)
+	case bracketed && (s[0] != '\'' || !kind("x"+l.ext, " bas cls vb vbs ")):
+		return n.says(false) && strings.ContainsAny(s[len(s)-1:], ")]")
+	case n.says(l.some):
+		return true
 	}
-	several := leader().MatchString(last) // part of a longer comment
-	return alone && !several && brief(words) && !hasOwnContent(s, body)
+	several := leader().MatchString(strings.TrimSpace(above)) // part of a longer comment
+	return l.form && l.single && len(words) > 0 && !several && brief(words) && !hasOwnContent(s, body)
+}
+
+// isStub reports whether dots in Python are the body of a definition.
+func (l loss) isStub(line, above string) bool {
+	inner := strings.HasPrefix(line, " ") || strings.HasPrefix(line, "\t")
+	opened := strings.HasSuffix(above, ":") || strings.HasSuffix(above, `"""`)
+	return inner && opened && (l.ext != ".py" || !l.single)
 }
 
 // hasOwnContent reports whether a comment has characters or words that give it content of
@@ -98,7 +115,7 @@ var goneWords = pattern.Lazy(
 // lastOf returns the last line that is not blank.
 func lastOf(lines []string) string {
 	for i := len(lines) - 1; i >= 0; i-- {
-		if strings.TrimSpace(lines[i]) != "" {
+		if !isBlank(lines[i]) {
 			return lines[i]
 		}
 	}
@@ -173,51 +190,9 @@ func (n tally) says(shrinks bool) bool {
 	return n.leftOut+n.state > 0 || n.weak > 0 && n.than > 0
 }
 
-// promises reports whether a line is a comment that leaves existing text to be written again
-// later.
-func promises(s string) bool {
-	at := leader().FindStringIndex(s)
-	if at == nil || bracketed(s[:at[1]]) {
-		return false
-	}
-	n := tallyOf(s[at[1]:])
+// promises reports whether the words leave existing text to be written again later.
+func (n tally) promises() bool {
 	return n.promise > 0 && n.leftOut+n.state+n.weak > 0 && n.own == 0
-}
-
-// standsForText reports whether a trimmed line is a placeholder for left-out text.
-func standsForText(s string, shrinks bool, ext string) bool {
-	if isEllipsis(s) {
-		// A bare "..." is code in Python. A comment with only dots is an omission if text
-		// gets lost.
-		return shrinks && (s[0] != '.' || ext != ".py" && ext != ".pyi")
-	}
-	at := leader().FindStringIndex(s)
-	if at == nil || len(s) > 200 {
-		return false
-	}
-	body := strings.TrimSpace(strings.TrimRight(s[at[1]:], "*/->)]}#'\" "))
-	dots := strings.Contains(s, "...") || strings.Contains(s, "…")
-	n := tallyOf(body)
-	switch {
-	case dots && dotsAtAnEnd(s, body):
-		return n.all <= 8 && n.leftOut+n.state > 0
-	case prose(ext) && (s[0] == '#' || s[0] == '*'):
-		return false // a heading or a list item
-	case bracketed(s[:at[1]]) && (s[0] != '\'' || !kind("x"+ext, " bas cls vb vbs ")):
-		return n.says(false) && s[0] != '<' && strings.ContainsAny(s[len(s)-1:], ")]")
-	}
-	return n.says(shrinks)
-}
-
-// bracketed reports whether the opening of a line is a bracket or a quote and not the
-// start of a comment.
-func bracketed(open string) bool {
-	return strings.ContainsAny(open[:1], "[(<'") && !strings.HasPrefix(open, "<!--") && !strings.HasPrefix(open, "(*")
-}
-
-// dotsAtAnEnd reports whether a line, or its comment text, begins or ends with dots.
-func dotsAtAnEnd(s, body string) bool {
-	return startsWithDots(s) || startsWithDots(body) || strings.HasSuffix(body, ".") || strings.HasSuffix(body, "…")
 }
 
 func startsWithDots(s string) bool { return strings.HasPrefix(s, ".") || strings.HasPrefix(s, "…") }

@@ -11,7 +11,7 @@
 //	blocks.go     reading SEARCH/REPLACE blocks
 //	locate.go     finding the lines of an edit in a file, choosing between places
 //	apply.go      from a match to text, and the errors without one
-//	indent.go     new lines with the indentation of the file
+//	indent.go     new lines in the style of the file
 //	sketch.go     "… existing code …"
 //	settle.go     parts of a sketch whose places an answer decides
 //	text.go       edits by string, by line and by range
@@ -59,7 +59,6 @@ type hunkLine struct {
 	op   byte // ' ', '-' or '+'
 	text string
 	eol  string // "\n", "\r\n", or "" if no newline follows
-	raw  bool   // lacks the first column; only at the end of a hunk
 }
 
 // Applied is the result of an edit. Notes say where the match was tolerant.

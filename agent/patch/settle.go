@@ -80,15 +80,13 @@ func (m *merger) open(rest []segment) stretch {
 	g := stretch{from: m.pos, to: len(m.doc.lines)}
 	n := 1
 	for ; n < len(rest); n++ {
-		if from, level, err := m.start(rest[n]); err == nil {
-			if _, err = m.end(rest[n], from, level); err == nil {
-				g.to = from
-				break
-			}
+		if from, _, _, err := m.between(rest[n]); err == nil {
+			g.to = from
+			break
 		}
 	}
 	g.parts = rest[:n]
-	if from, _, err := m.start(rest[0]); err == nil {
+	if from, _, _, _ := m.between(rest[0]); from >= 0 { //nolint:dogsled // its end is open
 		g.from = from
 	}
 	from, to := trimEnds(m.doc.lines[g.from:g.to], func(l line) bool { return isBlank(l.text) })
@@ -198,7 +196,7 @@ func isBlank(s string) bool { return strings.TrimSpace(s) == "" }
 // repeats no line that it means, and leaves the file whole. fresh says which of its lines are new.
 func (m *merger) fits(part []string, fresh []bool, from, to int) bool {
 	if m.repeats(part, fresh, from, to) || m.doc.imbalance(part, from, to) != "" ||
-		to > from && m.losesDefinition(part, from, to-1) {
+		to > from && m.losesDefinition(part, from, to) {
 		return false
 	}
 	spelled, err := respell(texts(m.doc.lines), part, texts(m.doc.lines[from:to]), false)

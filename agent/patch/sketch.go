@@ -2,7 +2,6 @@ package patch
 
 import (
 	"fmt"
-	"html"
 	"slices"
 	"strings"
 
@@ -26,19 +25,17 @@ func Merge(before, sketch string) (Applied, error) { return mergeSketch(before, 
 // cutSketch splits a sketch at its markers. A line that is also in the file is no
 // marker.
 func cutSketch(d *document, sketch string) (out []segment, markers int) {
-	had := trimmedSet(d.lines)
+	had, marker := trimmedSet(d.lines), loss{some: true}
 	cur := segment{source: 1}
 	flush := func() {
-		if blank(cur.lines) {
-			return
+		from, to := trimEnds(cur.lines, isBlank)
+		if cur.lines, cur.source = cur.lines[from:to], cur.source+from; from < to {
+			out = append(out, cur)
 		}
-		from, to := trimEnds(cur.lines, func(s string) bool { return strings.TrimSpace(s) == "" })
-		cur.lines, cur.source = cur.lines[from:to], cur.source+from
-		out = append(out, cur)
 	}
 	for i, l := range splitText(sketch) {
 		s := strings.TrimSpace(l.text)
-		if s == "" || had[s] || !standsForText(s, true, "") {
+		if s == "" || had[s] || !marker.standsFor(s, "") {
 			cur.lines = append(cur.lines, l.text)
 			continue
 		}
@@ -56,21 +53,18 @@ type merger struct {
 	pos int // first line not covered by a segment
 }
 
+// merge replaces the lines of the file between the anchors of a segment.
 func (m *merger) merge(s segment) error {
-	from, level, err := m.start(s)
+	from, to, level, err := m.between(s)
 	if err != nil {
 		return err
 	}
-	to, err := m.end(s, from, level)
-	if err != nil {
-		return err
-	}
-	old := texts(m.doc.lines[from : to+1])
+	old := texts(m.doc.lines[from:to])
 	lines, err := respell(texts(m.doc.lines), s.lines, old, level >= spacing)
 	why := ""
 	if err != nil {
 		why = "is like them only if white space does not count: " + err.Error()
-	} else if left := m.doc.imbalance(lines, from, to+1); left != "" {
+	} else if left := m.doc.imbalance(lines, from, to); left != "" {
 		why = "is not in balance: " + left
 	}
 	if why != "" {
@@ -78,9 +72,9 @@ func (m *merger) merge(s segment) error {
 			"merge sketch: the part at line %d of the edit, for lines %d-%d of the file, %s. The file has there\n%s",
 			s.source,
 			from+1,
-			to+1,
+			to,
 			why,
-			m.doc.region(from, to+1-from),
+			m.doc.region(from, to-from),
 		)
 	}
 	if !slices.Equal(lines, s.lines) || level >= spacing {
@@ -88,71 +82,57 @@ func (m *merger) merge(s segment) error {
 			"the part at line %d of the edit was matched at lines %d-%d although its white space or punctuation differs",
 			s.source,
 			from+1,
-			to+1,
+			to,
 		)
 	}
-	m.put(hunk{lines: hunkLines(old, lines)}, from, to+1, false)
+	m.put(hunk{lines: hunkLines(old, lines)}, from, to, false)
 	m.pos = from + len(lines)
 	return nil
 }
 
-// start finds the file line at which a segment begins.
-func (m *merger) start(s segment) (at, level int, err error) {
-	if !s.before && m.pos == 0 && m.doc.at(0, s.lines[:1], trailing) {
-		return 0, trailing, nil
-	}
-	for _, level = range [...]int{trailing, spacing} {
-		for k := 1; k <= len(s.lines); k++ {
-			found := m.left(s.lines[:k], level, m.pos)
-			if len(found) == 0 {
-				break
-			}
-			if len(found) == 1 && telling(s.lines[:k], 1) {
-				return found[0], level, nil
-			}
-		}
-	}
-	return 0, 0, m.anchorError(s, s.lines[0], "begins", "before")
-}
-
-// left returns the indexes at which lines occur in the file, from index from on.
-func (m *merger) left(lines []string, level, from int) []int {
-	return slices.DeleteFunc(m.doc.find(lines, level), func(at int) bool { return at < from })
-}
-
-// end finds the last file line that a segment replaces.
-func (m *merger) end(s segment, from, level int) (int, error) {
+// between finds the lines [from, to) of the file that a segment replaces: from its first lines to its
+// last ones, each as many as are in the rest of the file once. from is -1 if the first ones are not.
+func (m *merger) between(s segment) (from, to, level int, err error) {
 	n := len(s.lines)
+	if !s.before && m.pos == 0 && m.doc.at(0, s.lines[:1], trailing) {
+		level = trailing
+	} else if from, level = m.once(m.pos, n, func(k int) []string { return s.lines[:k] }); from < 0 {
+		return -1, 0, 0, m.anchorError(s, s.lines[0], "begins", "before")
+	}
 	if n == 1 {
-		return from, nil
+		return from, from + 1, level, nil
 	}
-	last := s.lines[n-1]
-	if oneBlock(s.lines) {
-		if to, ok := m.blockEnd(from, last, level); ok {
-			return to, nil
-		}
+	if to, ok := m.blockEnd(s.lines, from); ok {
+		return from, to, level, nil
 	}
+	k := 0
+	first, loose := m.once(from, n, func(i int) []string { k = i; return s.lines[n-i:] })
+	if to = first + k; first < 0 || m.losesDefinition(s.lines, from, to) {
+		return from, 0, 0, m.anchorError(s, s.lines[n-1], "ends", "after")
+	}
+	return from, to, max(level, loose), nil
+}
+
+// once returns the only place, from an index on, of the fewest lines that have one, and how alike
+// they are. lines returns the first or the last k lines of n. The place is -1 if there is none.
+func (m *merger) once(from, n int, lines func(k int) []string) (at, level int) {
 	for k := 1; k <= n; k++ {
-		found := m.left(s.lines[n-k:], level, from)
+		found, level := m.doc.places(lines(k), func(at int) bool { return at >= from })
 		if len(found) == 0 {
 			break
 		}
-		if len(found) > 1 {
-			continue
+		if len(found) == 1 {
+			return found[0], level
 		}
-		if to := found[0] + k - 1; !m.losesDefinition(s.lines, from, to) {
-			return to, nil
-		}
-		break
 	}
-	return 0, m.anchorError(s, last, "ends", "after")
+	return -1, 0
 }
 
-// losesDefinition reports whether lines [from, to] of the file define something, at the depth
+// losesDefinition reports whether lines [from, to) of the file define something, at the depth
 // of the first line or above, that the segment lacks. The segment then ends earlier.
 func (m *merger) losesDefinition(lines []string, from, to int) bool {
 	depth := len(indentOf(m.doc.lines[from].text))
-	for _, l := range m.doc.lines[from+1 : to+1] {
+	for _, l := range m.doc.lines[from+1 : to] {
 		name := defined(l.text, false)
 		if name != "" && len(indentOf(l.text)) <= depth &&
 			!slices.ContainsFunc(lines, func(s string) bool { return defined(s, false) == name }) {
@@ -162,33 +142,27 @@ func (m *merger) losesDefinition(lines []string, from, to int) bool {
 	return false
 }
 
-// oneBlock reports whether the last line closes the block of the first one.
-func oneBlock(lines []string) bool {
-	depth, n := len(indentOf(lines[0])), len(lines)-1
-	deeper := func(s string) bool { return strings.TrimSpace(s) == "" || len(indentOf(s)) > depth }
-	return len(indentOf(lines[n])) == depth && !slices.ContainsFunc(lines[1:n], func(s string) bool { return !deeper(s) })
+// blockEnd returns the end of the block that line from of the file opens, if the last of lines closes
+// the block of the first one, and is the file's line there.
+func (m *merger) blockEnd(lines []string, from int) (int, bool) {
+	file := texts(m.doc.lines[from:])
+	end := closed(file)
+	ok := closed(lines) == len(lines)-1 && end > 0 && collapse(file[end]) == collapse(lines[len(lines)-1])
+	return from + end + 1, ok
 }
 
-// blockEnd finds the line that closes the block opened by line from: the first one
-// indented no deeper. It returns true if that line equals last.
-func (m *merger) blockEnd(from int, last string, level int) (int, bool) {
-	depth := len(indentOf(m.doc.lines[from].text))
-	for i := from + 1; i < len(m.doc.lines); i++ {
-		s := m.doc.lines[i].text
-		if strings.TrimSpace(s) == "" || len(indentOf(s)) > depth {
-			continue
-		}
-		return i, normal(s, level) == normal(last, level)
-	}
-	return 0, false
+// closed returns the first line behind the first one that is no deeper than it, or 0.
+func closed(lines []string) int {
+	depth := len(indentOf(lines[0]))
+	return 1 + slices.IndexFunc(lines[1:], func(s string) bool { return !isBlank(s) && len(indentOf(s)) <= depth })
 }
 
 // anchorError returns the error for a segment whose first or last line leaves its place open.
 // It shows the places of that line, or else the most similar text.
 func (m *merger) anchorError(s segment, anchor, verb, side string) error {
-	found := m.left([]string{anchor}, spacing, 0)
+	found, _ := m.doc.places([]string{anchor}, func(int) bool { return true })
 	where := "is not in the file"
-	switch rest := m.left([]string{anchor}, spacing, m.pos); {
+	switch rest := slices.DeleteFunc(slices.Clone(found), func(at int) bool { return at < m.pos }); {
 	case len(rest) > 1:
 		where = fmt.Sprintf("is there %d times", len(rest))
 	case len(found) > 0:
@@ -221,43 +195,19 @@ func (m *merger) anchorError(s segment, anchor, verb, side string) error {
 	)}
 }
 
-// respell returns the sketch lines that replace old, in the file's white space.
-// tolerant means that the sketch's anchors match only with white space ignored. If
-// they match exactly and nothing else suggests that the sketch's white space differs,
-// it is kept.
+// respell returns the sketch lines that replace old, in the file's style. tolerant means that the
+// sketch's anchors match only with white space ignored. If they match exactly and nothing else
+// suggests that the sketch's style differs, it is kept.
 func respell(doc, sketch, old []string, tolerant bool) ([]string, error) {
-	edit := pairUp(sketch, old)
-	w := newWriter(doc, edit)
-	if otherSigns(strings.Join(doc, "\n"), sketch) || lostDepth(edit, old) {
-		return nil, unclear(sketch[0])
-	}
-	if !tolerant && !w.inexact() {
-		return sketch, nil
-	}
-	out, err := adopt(doc, edit)
-	if err != nil {
-		return nil, err
-	}
-	for j, l := range edit {
-		if l.op == ' ' {
-			out[j] = l.file
-		}
-	}
-	return out, nil
-}
-
-// pairUp returns the lines of a sketch as context, with the equal lines of the file, white
-// space ignored, and as additions.
-func pairUp(sketch, old []string) []editLine {
 	flat := func(lines []string) (out []string) {
 		for _, s := range lines {
-			out = append(out, collapse(s))
+			out = append(out, normal(s, spelling))
 		}
 		return out
 	}
 	edit := make([]editLine, len(sketch))
-	for j, s := range sketch {
-		edit[j] = editLine{op: '+', text: s}
+	for i, s := range sketch {
+		edit[i] = editLine{op: '+', text: s}
 	}
 	i, j := 0, 0
 	for _, s := range append(lines.Compare(flat(old), flat(sketch)), lines.Span{A: len(old)}) {
@@ -266,31 +216,25 @@ func pairUp(sketch, old []string) []editLine {
 		}
 		i, j = s.AEnd, s.BEnd
 	}
-	return edit
+	if lostDepth(edit, old) {
+		return nil, unclear(sketch[0])
+	}
+	if !tolerant && !newWriter(doc, edit).inexact() {
+		return sketch, nil
+	}
+	out, err := adopt(doc, edit)
+	for j, l := range edit {
+		if err == nil && l.op == ' ' {
+			out[j] = l.file
+		}
+	}
+	return out, err
 }
 
-// inexact reports whether the white space of the sketch lines that the file has too differs
-// without intent: spaces for tabs, within lines, or at their ends.
-func (w *writer) inexact() bool {
-	differ := func(p pair) bool { return p.edit != p.file }
-	return w.forTabs || w.forSpaces || w.gaps || slices.ContainsFunc(w.tails, differ)
-}
-
-// lostDepth reports whether a sketch with new lines lost all indentation, and the file has
-// several depths.
+// lostDepth reports whether a sketch with new lines has no indentation, and the file has several depths.
 func lostDepth(edit []editLine, old []string) bool {
-	is := func(f func(l editLine) bool) bool { return slices.ContainsFunc(edit, f) }
-	return !is(func(l editLine) bool { return indentOf(l.text) != "" }) &&
-		is(func(l editLine) bool { return l.op == '+' }) &&
-		is(func(l editLine) bool { return indentOf(l.file) != "" }) &&
-		slices.ContainsFunc(old, func(s string) bool { return strings.TrimSpace(s) != "" && indentOf(s) != indentOf(old[0]) })
-}
-
-// otherSigns reports whether a sketch has typographic quotes or entities that the
-// file has nowhere. They may be meant as plain characters.
-func otherSigns(file string, sketch []string) bool {
-	sent := strings.Join(sketch, "\n")
-	quote := func(c rune) bool { return strings.ContainsRune("'\"", plainSign(c)) && c > 127 }
-	return html.UnescapeString(file) == file && html.UnescapeString(sent) != sent ||
-		!strings.ContainsFunc(file, quote) && strings.ContainsFunc(sent, quote)
+	deep := func(l editLine) bool { return indentOf(l.text) != "" }
+	isNew := func(l editLine) bool { return l.op == '+' }
+	other := func(s string) bool { return !isBlank(s) && indentOf(s) != indentOf(old[0]) }
+	return !slices.ContainsFunc(edit, deep) && slices.ContainsFunc(edit, isNew) && slices.ContainsFunc(old, other)
 }

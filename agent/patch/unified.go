@@ -45,7 +45,7 @@ func (p *unifiedParser) step() error {
 	case strings.HasPrefix(s, "GIT binary patch"), strings.HasPrefix(s, "Binary files "):
 		return errors.New("parse edit: binary files cannot be changed by a diff")
 	case p.open && len(p.lastEdit().hunks) == 0 && isOp(s):
-		p.addHunk(p.loose(hunk{}, false))
+		p.addHunk(p.loose(hunk{}))
 	default:
 		p.header(s)
 		p.i++
@@ -178,7 +178,7 @@ func (p *unifiedParser) hunk() {
 			return
 		}
 	}
-	p.addHunk(p.loose(h, true))
+	p.addHunk(p.loose(h))
 }
 
 // addHunk adds a hunk to the last edit, unless it changes nothing.
@@ -267,8 +267,8 @@ func endLine(h *hunk) {
 }
 
 // loose reads lines up to the next header and ignores the counts. Lines without a
-// first column are context that lost its leading space.
-func (p *unifiedParser) loose(h hunk, header bool) hunk {
+// first column are context that lost its leading space, or prose if no other lines follow.
+func (p *unifiedParser) loose(h hunk) hunk {
 	h.zero = false
 	lastOp := 0 // number of lines up to the last one with a first column
 	for ; p.i < len(p.lines) && !p.ends(p.lines[p.i].text); p.i++ {
@@ -279,15 +279,10 @@ func (p *unifiedParser) loose(h hunk, header bool) hunk {
 			h.lines = append(h.lines, opLine(l, l.text[0]))
 			lastOp = len(h.lines)
 		default:
-			h.lines = append(h.lines, hunkLine{op: ' ', text: l.text, eol: cmp.Or(l.eol, "\n"), raw: true})
+			h.lines = append(h.lines, hunkLine{op: ' ', text: l.text, eol: cmp.Or(l.eol, "\n")})
 		}
 	}
-	for i := range lastOp {
-		h.lines[i].raw = false
-	}
-	if !header {
-		h.lines = h.lines[:lastOp]
-	}
+	h.lines = h.lines[:lastOp]
 	return h
 }
 
@@ -303,6 +298,6 @@ func (p *unifiedParser) bare() {
 	})
 	p.lines, p.i = p.lines[from:to], 0
 	if !slices.ContainsFunc(p.lines, func(l line) bool { return l.text != "" && !isOp(l.text) }) {
-		p.addHunk(p.loose(hunk{}, false))
+		p.addHunk(p.loose(hunk{}))
 	}
 }

@@ -32,9 +32,9 @@ func Is(name, before, text string) bool {
 		was := named(old, d.name)
 		return was != nil && was.depth > 0 && d.depth == 0
 	})
-	outside, kept := outsideOf(before, old), 0
+	outside, kept := outsideOf(before, old, 2), 0
 	for _, line := range outside {
-		if strings.Contains(text, line) {
+		if strings.Contains(text, strings.TrimSpace(line)) {
 			kept++
 		}
 	}
@@ -42,7 +42,7 @@ func Is(name, before, text string) bool {
 	case moved:
 		return true
 	case len(lost) == 0: // all of the definitions, and nothing of the rest or in its place, is a fragment, too
-		return kept == 0 && len(outsideOf(text, is)) < len(outside)
+		return kept == 0 && len(outsideOf(text, is, 2)) < len(outside)
 	case len(outside) > 0:
 		return kept < len(outside)
 	}
@@ -133,16 +133,13 @@ func bodyOf(all []string, at int) (from, to int) {
 // afterDocstring returns the line behind a docstring in line at.
 func afterDocstring(all []string, at int) int {
 	for _, q := range []string{`"""`, "'''"} {
-		rest, ok := strings.CutPrefix(strings.TrimSpace(all[at]), q)
-		if !ok {
+		if !strings.HasPrefix(strings.TrimSpace(all[at]), q) {
 			continue
 		}
 		for i := at; i < len(all); i++ {
-			if strings.HasSuffix(strings.TrimSpace(rest), q) {
+			line := strings.TrimSpace(all[i])
+			if strings.HasSuffix(line, q) && (i > at || len(line) >= 2*len(q)) {
 				return i + 1
-			}
-			if i+1 < len(all) {
-				rest = all[i+1]
 			}
 		}
 	}
@@ -226,11 +223,11 @@ const minCompared = 12
 
 func lines(s string) int { return strings.Count(strings.TrimSpace(s), "\n") + 1 }
 
-// outsideOf returns the lines of a file outside its definitions, without comments.
-func outsideOf(text string, defs []definition) (out []string) {
+// outsideOf returns the lines of at least a number of bytes outside the definitions of a file, without comments.
+func outsideOf(text string, defs []definition, least int) (out []string) {
 	for i, line := range strings.Split(text, "\n") {
 		covered := slices.ContainsFunc(defs, func(d definition) bool { return i >= d.from && i < d.to })
-		if line = strings.TrimSpace(line); len(line) > 1 && !covered && !aboveDefinition().MatchString(line) {
+		if len(strings.TrimSpace(line)) >= least && !covered && !aboveDefinition().MatchString(line) {
 			out = append(out, line)
 		}
 	}
@@ -253,7 +250,7 @@ func Put(name, before, text string) (after string, replaced []string, err error)
 		return needWhole("the place it belongs to is not known")
 	}
 	had, have := strings.Split(before, "\n"), strings.Split(text, "\n")
-	imports, rest := between(have, is, had)
+	imports, rest := between(text, is, had)
 	if rest != "" {
 		return needWhole(fmt.Sprintf("the place of the line %q is not known", strings.TrimSpace(rest)))
 	}
@@ -311,23 +308,16 @@ type definition struct {
 	depth, indent  int
 }
 
+// named returns the definition of a name, or else of one with the same last part. It is nil if there is none.
 func named(list []definition, name string) *definition {
-	if name == "" {
+	i := slices.IndexFunc(list, func(d definition) bool { return d.name == name })
+	if i < 0 {
+		i = slices.IndexFunc(list, func(d definition) bool { return lastName(d.name) == lastName(name) })
+	}
+	if i < 0 || name == "" {
 		return nil
 	}
-	var found *definition
-	for i := range list {
-		if list[i].name == name || lastName(list[i].name) == lastName(name) {
-			if found != nil && found.name != list[i].name {
-				if list[i].name == name {
-					found = &list[i]
-				}
-				continue
-			}
-			found = &list[i]
-		}
-	}
-	return found
+	return &list[i]
 }
 
 func lastName(name string) string { return name[strings.LastIndexByte(name, '.')+1:] }
@@ -424,18 +414,14 @@ var header = pattern.Lazy(
 
 // between examines the lines of text outside its definitions. It returns the new
 // imports and the first other line that before lacks.
-func between(have []string, is []definition, before []string) (imports []string, rest string) {
-	covered := func(i int) bool {
-		return slices.ContainsFunc(is, func(d definition) bool { return i >= d.from && i < d.to })
-	}
+func between(text string, is []definition, before []string) (imports []string, rest string) {
 	had := map[string]bool{}
 	for _, line := range before {
 		had[strings.TrimSpace(line)] = true
 	}
-	for i, line := range have {
-		s := strings.TrimSpace(line)
-		switch {
-		case s == "" || covered(i) || had[s] || header().MatchString(s) || aboveDefinition().MatchString(s):
+	for _, line := range outsideOf(text, is, 1) {
+		switch s := strings.TrimSpace(line); {
+		case had[s] || header().MatchString(s):
 		case importLine().MatchString(line):
 			imports = append(imports, line)
 		case rest == "":
@@ -471,21 +457,16 @@ func addImports(had, imports []string) []string {
 // reindent shifts lines by a number of columns, with the file's indentation
 // character.
 func reindent(body []string, by int, file []string) []string {
-	if by == 0 {
-		return slices.Clone(body)
-	}
 	unit := " "
 	if slices.ContainsFunc(file, func(l string) bool { return strings.HasPrefix(l, "\t") }) {
 		unit = "\t"
 	}
-	out := make([]string, len(body))
-	for i, line := range body {
-		switch {
-		case strings.TrimSpace(line) == "":
-		case by > 0:
-			out[i] = strings.Repeat(unit, by) + line
-		default:
-			out[i] = line[min(-by, indentOf(line)):]
+	out := slices.Clone(body)
+	for i, line := range out {
+		if by != 0 && strings.TrimSpace(line) == "" {
+			out[i] = ""
+		} else {
+			out[i] = strings.Repeat(unit, max(by, 0)) + line[min(max(-by, 0), indentOf(line)):]
 		}
 	}
 	return out
