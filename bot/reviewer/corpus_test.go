@@ -24,7 +24,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/llm"
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/agent/tools"
-	"github.com/handrail-bot/handrail/agent/tools/report"
+	"github.com/handrail-bot/handrail/agent/tools/builtin"
 	"github.com/handrail-bot/handrail/agent/tools/toolstest"
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest"
 	"github.com/handrail-bot/handrail/policy/longtest"
@@ -195,7 +195,11 @@ func (v verdict) Stream(context.Context, llm.Request) iter.Seq2[llm.Part, error]
 func reported(t *testing.T, file, text string, model verdict, args map[string]any) session.Finding {
 	t.Helper()
 	b := toolstest.Open(t, map[string]string{file: text})
-	tool := report.Tools(tools.NewKit(tools.Config{Files: b.WS, Root: b.WS.Root(), Model: model}))[0]
+	all, err := tools.NewRegistry(builtin.Tools(tools.Config{Files: b.WS, Root: b.WS.Root(), Model: model})...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tool, _ := all.Find("report_finding")
 	in, err := json.Marshal(args)
 	if err != nil {
 		t.Fatal(err)

@@ -246,7 +246,7 @@ var controls = slices.Concat(controlsOfAgent, controlsOfBot, controlsOfReview, c
 	{"reader-of-a-pipe-ends", "true", "./cmd/handrail", "TestScripts/run_pipe"},
 	{"near-with-its-words", "false", "./bot/command", "TestNear"},
 	{"branch-in-the-way-here", "false", "./gitops", "TestBranchInTheWayInAClone"},
-	{"one-name", "false", "./agent/tools/edit", "TestNamesInBothCompositions"},
+	{"one-name", "false", "./agent/tools/builtin", "TestNamesInBothCompositions"},
 	{"model-outage-waits", "false", "./cmd/handrail", "TestScripts/serve_model_down"},
 	{"listed-as-new", "drop", "./cmd/handrail", "TestScripts/serve_token_missed"},
 	{"setup-by-code", "false", "./cmd/setup", "TestWhoMayOpen"},

@@ -117,15 +117,8 @@ var arrows = map[string][]string{
 	"agent/workspace/workspacetest": {"agent/layer", "agent/workspace", "agent/workspace/egress", "agent/workspace/forward", "agent/workspace/host", "policy/longtest"},
 	"agent/tools":                   {"agent/index", "agent/llm", "agent/mcp", "agent/patch", "agent/session", "agent/workspace", "policy", "policy/*"},
 	"agent/testrun":                 {"agent/session", "agent/workspace"},
-	"agent/tools/...":               {"agent/patch", "agent/patch/fragment", "agent/patch/syntax", "agent/session", "agent/testrun", "agent/tools", "agent/workspace", "policy"},
-	"agent/tools/search":            {"agent/index", "agent/tools", "agent/workspace", "policy"},
-	"agent/tools/shell":             {"agent/llm/mend", "agent/session", "agent/testrun", "agent/tools", "agent/workspace", "policy", "policy/untrusted"},
-	"agent/tools/page":              {"agent/session", "agent/tools", "agent/workspace", "policy", "policy/untrusted"},
-	"agent/tools/report":            {"agent/llm", "agent/patch", "agent/session", "agent/tools", "policy"},
-	"agent/tools/code":              {"agent/patch/syntax", "agent/tools", "agent/workspace", "policy"},
 	"agent/tools/github":            {"agent/tools", "policy", "policy/untrusted"},
-	"agent/tools/served":            {"agent/mcp", "agent/session", "agent/tools", "policy", "policy/typo", "policy/untrusted"},
-	"agent/tools/builtin":           {"agent/tools", "agent/tools/*", "policy"},
+	"agent/tools/builtin":           {"agent/index", "agent/llm", "agent/llm/mend", "agent/mcp", "agent/patch", "agent/patch/syntax", "agent/session", "agent/testrun", "agent/patch/fragment", "agent/tools", "agent/workspace", "policy", "policy/typo", "policy/untrusted"},
 	"agent/tools/toolstest":         {"agent/session", "agent/tools", "agent/tools/builtin", "agent/workspace", "agent/workspace/local", "policy"},
 	"agent/...":                     {"agent/llm", "agent/session", "agent/workspace", "policy", "policy/*"},
 
@@ -186,7 +179,7 @@ var homes = map[string][]string{
 	"github.com/getkin/kin-openapi":     {"bot/ghapp/ghtest/ghcheck"},
 	"github.com/rogpeppe/go-internal":   {"cmd/handrail", "agent/deps", "agent/tools", "agent/tools/builtin", "agent/patch", "agent/llm/toolcall", "agent/project/image", "agent/testrun", "gitops", "policy", "bot/render", "bot/command", "bot/reviewer"},
 	"github.com/JohannesKaufmann":       {"bot/render"},
-	"github.com/yuin/goldmark":          {"bot/render", "bot/render", "cmd/terminal", "policy/untrusted"},
+	"github.com/yuin/goldmark":          {"bot/render", "cmd/terminal", "policy/untrusted"},
 	"golang.org/x/net/html":             {"policy/untrusted", "bot/command", "bot/dashboard"},
 	"github.com/charmbracelet/x/ansi":   {"agent/workspace/host", "policy/untrusted", "agent/tools", "cmd/door", "cmd/handrail", "cmd/terminal"},
 	"golang.org/x/net/idna":             {"policy/reach"},
@@ -365,7 +358,7 @@ func TestTestCodeIsNotLinked(t *testing.T) {
 }
 
 // wholeWay lists further imports of tests that follow a report from the model to GitHub.
-var wholeWay = map[string][]string{"bot/reviewer": {"agent/llm", "agent/tools", "agent/tools/report"}}
+var wholeWay = map[string][]string{"bot/reviewer": {"agent/llm", "agent/tools", "agent/tools/builtin"}}
 
 // testArrow lets tests use the doubles and conformance suites of words, and
 // adapters of their own part.
