@@ -126,8 +126,6 @@ var arrows = map[string][]string{
 	"gitops/...":   {},
 	"gitops/base":  {"gitops/flock", "gitops/objects"},
 	"gitops/flock": {},
-	"gitops/merge": {"gitops/lines", "gitops/objects"},
-	"gitops/wire":  {"gitops/objects", "gitops/trailer"},
 
 	"policy":                       {"policy/reach", "policy/shell", "policy/strict", "policy/typo", "policy/untrusted"},
 	"policy/shell":                 {"policy/shell/*"},
@@ -156,9 +154,9 @@ var homes = map[string][]string{
 	"github.com/bradleyfalzon":          {"bot/ghapp", "bot/ghapp/granted"},
 	"github.com/golang-jwt/jwt":         {"bot/ghapp", "bot/ghapp/ghtest", "bot/ghapp/ghtest/ghcheck"},
 	"github.com/gofri":                  {"bot/ghapp"},
-	"github.com/go-git/go-git":          {"gitops", "gitops/base", "gitops/objects", "gitops/merge", "gitops/wire"},
-	"github.com/ProtonMail/go-crypto":   {"gitops/sign", "bot/ghapp/ghtest/webflow"},
-	"golang.org/x/crypto":               {"gitops/sign"},
+	"github.com/go-git/go-git":          {"gitops", "gitops/base", "gitops/objects"},
+	"github.com/ProtonMail/go-crypto":   {"gitops", "bot/ghapp/ghtest/webflow"},
+	"golang.org/x/crypto":               {"gitops"},
 	"github.com/sergi/go-diff":          {"gitops/lines"},
 	"modernc.org/sqlite":                {"bot/store/sqlite"},
 	"github.com/robfig/cron":            {"bot/schedule"},
@@ -187,7 +185,7 @@ var homes = map[string][]string{
 	"github.com/prometheus":             {"cmd/telemetry"},
 	"go.opentelemetry.io":               {"cmd/telemetry", "cmd/telemetry/telemetrytest"},
 	"google.golang.org/protobuf":        {"cmd/telemetry", "cmd/telemetry/telemetrytest"},
-	"github.com/bmatcuk/doublestar":     {"policy", "policy/ignore", "gitops/attributes", "agent/workspace/host", "agent/workspace/find", "agent/tools"},
+	"github.com/bmatcuk/doublestar":     {"policy", "policy/ignore", "gitops", "agent/workspace/host", "agent/workspace/find", "agent/tools"},
 }
 
 type source struct {

@@ -1,4 +1,4 @@
-package sign
+package gitops
 
 import (
 	"bytes"
@@ -55,7 +55,7 @@ func (r *repository) must(in []byte, name string, args ...string) string {
 }
 
 // signed stores the commit with a signature of the key, and returns its id.
-func (r *repository) signed(k *Key) string {
+func (r *repository) signed(k *SigningKey) string {
 	r.t.Helper()
 	raw := []byte(r.must(nil, "git", "cat-file", "commit", "HEAD"))
 	one, err := k.Commit(context.Background(), "", raw)
@@ -69,13 +69,13 @@ func (r *repository) signed(k *Key) string {
 	return strings.TrimSpace(r.must(one, "git", "hash-object", "-t", "commit", "-w", "--stdin"))
 }
 
-func (r *repository) key(name string) *Key {
+func (r *repository) key(name string) *SigningKey {
 	r.t.Helper()
 	data, err := os.ReadFile(filepath.Join(r.dir, name))
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	k, err := ReadKey(data)
+	k, err := ReadSigningKey(data)
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -162,12 +162,12 @@ func TestUnusableKeys(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err = ReadKey(data); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err = ReadSigningKey(data); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	for _, text := range []string{"", "hunter2", "-----BEGIN OPENSSH PRIVATE KEY-----\nhunter2\n-----END OPENSSH PRIVATE KEY-----\n", "-----BEGIN PGP PRIVATE KEY BLOCK-----\n\nhunter2\n"} {
-		if _, err := ReadKey([]byte(text)); err == nil || strings.Contains(err.Error(), "hunter2") {
+		if _, err := ReadSigningKey([]byte(text)); err == nil || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%q: %v", text, err)
 		}
 	}

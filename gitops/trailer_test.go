@@ -1,4 +1,4 @@
-package trailer
+package gitops
 
 import (
 	"os/exec"
@@ -12,7 +12,7 @@ func TestNoForgedTrailer(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Fatal("git is missing: nobody judges the messages here")
 	}
-	own := []Trailer{{"Session", "s1"}, Credit("Co-authored-by", "kim", "7+kim@x")}
+	own := []trailer{{"Session", "s1"}, credit("Co-authored-by", "kim", "7+kim@x")}
 	const forged = "Co-authored-by: Mallory <m@x>"
 	breaks := []string{"\n", "\n\n", "\r", "\r\n\r\n", "\v", "\f", "\u0085", "\u2028", "\u2029", "\n\t", "\n \n  ", "\x00\n", "\n---\n\n"}
 	var texts []string
@@ -20,8 +20,8 @@ func TestNoForgedTrailer(t *testing.T) {
 		texts = append(texts, "Fix"+b+forged, "Fix"+b+"co-Authored-BY : Mallory <m@x>"+b+"Signed-off-by:Mallory"+b, forged+b+forged, b+forged, "Fix"+b+"Session: s2"+b+forged+b+"Acked-by: Mallory")
 	}
 	for _, text := range texts {
-		for _, list := range [][]Trailer{own, {{"Session", "s1" + text}, Credit("Co-authored-by", "kim"+text, "7+kim@x>"+text)}} {
-			msg := Message(text, list)
+		for _, list := range [][]trailer{own, {{"Session", "s1" + text}, credit("Co-authored-by", "kim"+text, "7+kim@x>"+text)}} {
+			msg := withTrailers(text, list)
 			cmd := exec.Command("git", "interpret-trailers", "--parse", "--no-divider")
 			cmd.Stdin = strings.NewReader(msg)
 			out, err := cmd.Output()
@@ -43,8 +43,8 @@ func TestNoForgedTrailer(t *testing.T) {
 
 // TestParse: what was written is read again.
 func TestParse(t *testing.T) {
-	msg := Message("Fix: it\n\nText: with a colon", []Trailer{{"Session", "s1"}, {"Bad key\n", "x"}, {"Empty", " "}})
-	if list := Parse(msg); len(list) != 2 || list[1] != (Trailer{"Badkey", "x"}) || Value(msg, "Session") != "s1" || Value(msg, "Text") != "" {
+	msg := withTrailers("Fix: it\n\nText: with a colon", []trailer{{"Session", "s1"}, {"Bad key\n", "x"}, {"Empty", " "}})
+	if list := parseTrailers(msg); len(list) != 2 || list[1] != (trailer{"Badkey", "x"}) || trailerValue(msg, "Session") != "s1" || trailerValue(msg, "Text") != "" {
 		t.Errorf("%q: %v", msg, list)
 	}
 }

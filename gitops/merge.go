@@ -1,6 +1,7 @@
-// Package merge does three-way merges of trees, file by file and line by line. It
-// writes objects and moves no ref.
-package merge
+package gitops
+
+// Three-way merges of trees go file by file and line by line. They
+// write objects and move no ref.
 
 import (
 	"context"
@@ -16,16 +17,16 @@ import (
 	"github.com/handrail-bot/handrail/gitops/objects"
 )
 
-// MaxBytes is the maximum size of a file that is merged line by line.
-const MaxBytes = 4 << 20
+// maxBytes is the maximum size of a file that is merged line by line.
+const maxBytes = 4 << 20
 
-// ErrConflict means that both sides changed the same lines. See [Conflict].
-var ErrConflict = errors.New("conflict")
+// errConflict means that both sides changed the same lines. See [Conflict].
+var errConflict = errors.New("conflict")
 
-// Conflict lists the paths that could not be merged. It is an [ErrConflict].
-type Conflict struct{ Paths []string }
+// conflict lists the paths that could not be merged. It is an [errConflict].
+type conflict struct{ Paths []string }
 
-func (e *Conflict) Error() string {
+func (e *conflict) Error() string {
 	const show = 10
 	if len(e.Paths) > show {
 		return fmt.Sprintf("conflict in %q and %d more", e.Paths[:show], len(e.Paths)-show)
@@ -33,42 +34,42 @@ func (e *Conflict) Error() string {
 	return fmt.Sprintf("conflict in %q", e.Paths)
 }
 
-// Is makes errors.Is(err, ErrConflict) true.
-func (e *Conflict) Is(target error) bool { return target == ErrConflict }
+// Is makes errors.Is(err, errConflict) true.
+func (e *conflict) Is(target error) bool { return target == errConflict }
 
 // merger performs a three-way merge of trees. Files changed on both sides are merged
 // by lines.
 type merger struct {
 	o         *objects.DB
-	sel       Selection  // selects the changes taken from theirs; elsewhere ours is kept
-	Guard                // the zero value guards nothing
+	sel       selection  // selects the changes taken from theirs; elsewhere ours is kept
+	guard                // the zero value guards nothing
 	names     *[2]string // labels of ours and theirs in conflict markers; nil leaves conflicts unmarked
 	conflicts []string
 }
 
-// Guard protects files that need approval of their exact content.
-type Guard struct {
+// guard protects files that need approval of their exact content.
+type guard struct {
 	Guarded  func(path string) bool // files that are not merged by lines; nil guards none
 	KeepOurs bool                   // guarded files keep ours, regardless of theirs
 	Kept     *[]string              // receives the paths at which Stay changed the result
 }
 
-// Trees applies the selected changes between the first and the third tree to the
+// trees applies the selected changes between the first and the third tree to the
 // second, and returns the resulting tree. It returns a [Conflict] if they do not merge.
-func Trees(ctx context.Context, o *objects.DB, from [3]plumbing.Hash, sel Selection, g Guard) (plumbing.Hash, error) {
-	m := &merger{o: o, sel: sel, Guard: g}
+func trees(ctx context.Context, o *objects.DB, from [3]plumbing.Hash, sel selection, g guard) (plumbing.Hash, error) {
+	m := &merger{o: o, sel: sel, guard: g}
 	h, err := m.trees(ctx, from, "")
 	if err == nil && len(m.conflicts) > 0 {
 		slices.Sort(m.conflicts)
-		err = &Conflict{Paths: m.conflicts}
+		err = &conflict{Paths: m.conflicts}
 	}
 	return h, err
 }
 
-// Marked is like [Trees], but leaves conflicts in the result: a text gets conflict
+// markedTree is like [Trees], but leaves conflicts in the result: a text gets conflict
 // markers labeled with names; a binary file keeps ours, or theirs if ours was
 // deleted. It returns the conflicting paths.
-func Marked(
+func markedTree(
 	ctx context.Context,
 	o *objects.DB,
 	from [3]plumbing.Hash,
@@ -198,7 +199,7 @@ func (m *merger) files(from [3]objects.Entry, path string) (objects.Entry, error
 	}
 	var side [3][]string
 	for i, e := range from {
-		data, text, err := Content(m.o, e)
+		data, text, err := content(m.o, e)
 		if err != nil {
 			return out, err
 		}
@@ -221,16 +222,16 @@ func (m *merger) files(from [3]objects.Entry, path string) (objects.Entry, error
 	return out, err
 }
 
-// Content returns the content of an entry for a diff; text is false if the content is
+// content returns the content of an entry for a diff; text is false if the content is
 // binary or too large.
-func Content(o *objects.DB, e objects.Entry) (data []byte, text bool, err error) {
+func content(o *objects.DB, e objects.Entry) (data []byte, text bool, err error) {
 	switch {
 	case e.Hash.IsZero():
 		return nil, true, nil
 	case e.Mode == filemode.Submodule:
 		return []byte("Subproject commit " + e.Hash.String() + "\n"), true, nil
 	}
-	data, err = o.Read(plumbing.BlobObject, e.Hash, MaxBytes)
+	data, err = o.Read(plumbing.BlobObject, e.Hash, maxBytes)
 	if errors.Is(err, objects.ErrTooLarge) {
 		return nil, false, nil
 	}

@@ -1,7 +1,8 @@
-// Package sign signs commits like git, with an SSH key in the SSHSIG format or with an
+package gitops
+
+// Commits are signed like git does it, with an SSH key in the SSHSIG format or with an
 // OpenPGP key. Signatures are deterministic: signing the same commit again gives the
 // same id.
-package sign
 
 import (
 	"bytes"
@@ -19,15 +20,15 @@ const (
 	kindGPG = "gpg"
 )
 
-// Key is a private key that signs commits.
-type Key struct {
+// SigningKey is a private key that signs commits.
+type SigningKey struct {
 	Kind string // ssh or gpg
 	sign func(payload []byte, when time.Time) (string, error)
 }
 
-// ReadKey reads a private key: OpenSSH, PEM, or armored OpenPGP. Errors contain no part
+// ReadSigningKey reads a private key: OpenSSH, PEM, or armored OpenPGP. Errors contain no part
 // of the key.
-func ReadKey(data []byte) (*Key, error) {
+func ReadSigningKey(data []byte) (*SigningKey, error) {
 	switch text := string(data); {
 	case strings.Contains(text, "-----BEGIN PGP PRIVATE KEY BLOCK-----"):
 		return readGPG(data)
@@ -41,9 +42,9 @@ func ReadKey(data []byte) (*Key, error) {
 	return nil, errors.New("it is no private key, neither of SSH nor, in its armored form, of OpenPGP")
 }
 
-// Commit returns the signed commit. It implements the signer of package gitops.
-func (k *Key) Commit(_ context.Context, _ string, commit []byte) ([]byte, error) {
-	c, err := Read(commit)
+// SignedCommit returns the signed commit. It implements the signer of package gitops.
+func (k *SigningKey) Commit(_ context.Context, _ string, commit []byte) ([]byte, error) {
+	c, err := ReadCommit(commit)
 	if err != nil {
 		return nil, err
 	}
@@ -80,18 +81,18 @@ func with(commit []byte, signature string) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// Commit holds the parsed fields of a commit.
-type Commit struct {
+// SignedCommit holds the parsed fields of a commit.
+type SignedCommit struct {
 	Tree    string
 	Parents []string
 	Message string
 	When    time.Time // committer time
 }
 
-// Read parses a raw commit.
-func Read(commit []byte) (Commit, error) {
+// ReadCommit parses a raw commit.
+func ReadCommit(commit []byte) (SignedCommit, error) {
 	head, message, ok := strings.Cut(string(commit), "\n\n")
-	out := Commit{Message: message}
+	out := SignedCommit{Message: message}
 	for line := range strings.SplitSeq(head, "\n") {
 		key, value, _ := strings.Cut(line, " ")
 		switch key {

@@ -1,4 +1,4 @@
-package attributes
+package gitops
 
 import (
 	"bytes"
@@ -16,8 +16,8 @@ import (
 	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
-func files(list map[string]string) func(string) File {
-	return func(dir string) File { return Parse(list[path.Join(dir, Name)]) }
+func files(list map[string]string) func(string) attributesFile {
+	return func(dir string) attributesFile { return parseAttributes(list[path.Join(dir, attributesName)]) }
 }
 
 func TestOf(t *testing.T) {
@@ -30,7 +30,7 @@ func TestOf(t *testing.T) {
 		"i.ico": "filter=lfs text=unset", "a/b/c/z.c": "eol=lf", "a/z.c": "eol=lf", "sp ace.txt": "text=set", "no": "", "dir/x": "",
 		"sub/a.png": "text=unset", "sub/x/a.txt": "text=auto",
 	} {
-		of := Owner{}.Of(name, in)
+		of := attributesOwner{}.Of(name, in)
 		var got []string
 		for _, key := range []string{"filter", "text", "eol"} {
 			switch v := of[key]; v {
@@ -63,7 +63,7 @@ func TestAsGit(t *testing.T) {
 		list := map[string]string{}
 		for _, at := range []string{"", "d", "d/e"} {
 			if at == "" || r.IntN(2) == 0 {
-				list[path.Join(at, Name)] = randomFile(r)
+				list[path.Join(at, attributesName)] = randomFile(r)
 			}
 		}
 		made := map[string]change{}
@@ -74,7 +74,7 @@ func TestAsGit(t *testing.T) {
 		if r.IntN(3) == 0 {
 			above, below = randomFile(r), randomFile(r)
 		}
-		o := Owner{Above: Parse(above), Below: Parse(below), Auto: crlf != "false"}
+		o := attributesOwner{Above: parseAttributes(above), Below: parseAttributes(below), Auto: crlf != "false"}
 		list[".git/info/attributes"], list[".git/below"] = above, below
 		for name, want := range added(t, dir, crlf, list, made) {
 			data := made[name].after
@@ -93,7 +93,7 @@ type change struct{ before, after []byte }
 // their blobs by name. All are done by the same processes: git's start takes longer than its work.
 func added(t *testing.T, dir, crlf string, more map[string]string, made map[string]change) map[string][]byte {
 	t.Helper()
-	git(t, dir, "", "init", "-q")
+	runGit(t, dir, "", "init", "-q")
 	for name, text := range more {
 		write(t, filepath.Join(dir, name), text)
 	}
@@ -111,13 +111,13 @@ func added(t *testing.T, dir, crlf string, more map[string]string, made map[stri
 		fmt.Fprintf(&asked, ":%s\n", name)
 		add = append(add, ":(literal)"+name)
 	}
-	ids := strings.Fields(string(git(t, dir, raw.String(), "hash-object", "-w", "--no-filters", "--stdin-paths")))
+	ids := strings.Fields(string(runGit(t, dir, raw.String(), "hash-object", "-w", "--no-filters", "--stdin-paths")))
 	for i, name := range names {
 		fmt.Fprintf(&index, "100644 %s\t%s\n", ids[i], name)
 	}
-	git(t, dir, index.String(), "-c", "core.autocrlf=false", "update-index", "--index-info")
-	git(t, dir, "", add...)
-	out, blobs := git(t, dir, asked.String(), "cat-file", "--batch"), map[string][]byte{}
+	runGit(t, dir, index.String(), "-c", "core.autocrlf=false", "update-index", "--index-info")
+	runGit(t, dir, "", add...)
+	out, blobs := runGit(t, dir, asked.String(), "cat-file", "--batch"), map[string][]byte{}
 	for _, name := range names {
 		head, rest, _ := bytes.Cut(out, []byte("\n"))
 		var id, kind string
@@ -167,14 +167,14 @@ func TestEncodings(t *testing.T) {
 		{"SHIFT-JIS", "\x93\xfa\n", "日\n", ""},
 		{"EBCDIC-OF-OLD", "\xff\n", "", "not known here"},
 	} {
-		got, err := Conversion{Encoding: tt.encoding}.Content([]byte(tt.data), nil)
+		got, err := conversion{Encoding: tt.encoding}.Content([]byte(tt.data), nil)
 		if tt.fails != "" && (err == nil || !strings.Contains(err.Error(), tt.fails)) || tt.fails == "" && (err != nil || string(got) != tt.want) {
 			t.Errorf("%s %q: %q, %v", tt.encoding, tt.data, got, err)
 		}
 	}
 }
 
-func git(t *testing.T, dir, in string, args ...string) []byte {
+func runGit(t *testing.T, dir, in string, args ...string) []byte {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "git", args...)
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null")

@@ -1,17 +1,17 @@
-package merge
+package gitops
 
 import "strings"
 
-// Selection is a set of paths in a tree.
-type Selection struct {
+// selection is a set of paths in a tree.
+type selection struct {
 	under  map[string]bool // selected paths, including everything below; empty selects all
 	above  map[string]bool // their parent directories
 	invert bool            // select all other paths instead
 }
 
-// Only returns the selection of the given paths, or of all paths if there are none.
-func Only(paths []string) Selection {
-	s := Selection{under: map[string]bool{}, above: map[string]bool{}}
+// only returns the selection of the given paths, or of all paths if there are none.
+func only(paths []string) selection {
+	s := selection{under: map[string]bool{}, above: map[string]bool{}}
 	for _, p := range paths {
 		p = strings.Trim(p, "/")
 		s.under[p] = true
@@ -23,15 +23,15 @@ func Only(paths []string) Selection {
 	return s
 }
 
-// Except returns the selection of all paths but the given ones.
-func Except(paths []string) Selection {
-	s := Only(paths)
+// except returns the selection of all paths but the given ones.
+func except(paths []string) selection {
+	s := only(paths)
 	s.invert = true
 	return s
 }
 
 // Whole reports whether path is selected with everything below it.
-func (s Selection) Whole(path string) bool {
+func (s selection) Whole(path string) bool {
 	if len(s.under) == 0 || s.under[""] {
 		return true
 	}
@@ -42,9 +42,9 @@ func (s Selection) Whole(path string) bool {
 }
 
 // Some reports whether path, or any path below it, is selected.
-func (s Selection) Some(path string) bool { return path == "" || s.above[path] || s.Whole(path) }
+func (s selection) Some(path string) bool { return path == "" || s.above[path] || s.Whole(path) }
 
-func (s Selection) inside(path string) bool {
+func (s selection) inside(path string) bool {
 	for !s.under[path] {
 		i := strings.LastIndexByte(path, '/')
 		if i < 0 {

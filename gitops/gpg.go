@@ -1,4 +1,4 @@
-package sign
+package gitops
 
 import (
 	"bytes"
@@ -10,7 +10,7 @@ import (
 	"github.com/ProtonMail/go-crypto/openpgp/packet"
 )
 
-func readGPG(data []byte) (*Key, error) {
+func readGPG(data []byte) (*SigningKey, error) {
 	list, err := openpgp.ReadArmoredKeyRing(bytes.NewReader(data))
 	if err != nil || len(list) == 0 {
 		return nil, errors.New("the OpenPGP key cannot be read; export it with gpg --export-secret-keys --armor")
@@ -30,7 +30,7 @@ func readGPG(data []byte) (*Key, error) {
 			"the OpenPGP key has a passphrase, which a server cannot type in: take it off, and keep the file readable for the server alone",
 		)
 	}
-	return &Key{Kind: kindGPG, sign: func(payload []byte, when time.Time) (string, error) {
+	return &SigningKey{Kind: kindGPG, sign: func(payload []byte, when time.Time) (string, error) {
 		random := false
 		var out bytes.Buffer
 		err := openpgp.ArmoredDetachSign(&out, entity, bytes.NewReader(payload), &packet.Config{

@@ -1,4 +1,4 @@
-package wire
+package gitops
 
 import (
 	"bytes"
@@ -14,7 +14,6 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp/sideband"
 
 	"github.com/handrail-bot/handrail/gitops/objects"
-	"github.com/handrail-bot/handrail/gitops/trailer"
 )
 
 // Contents are requested with version 2 of the protocol: it accepts any object id, and
@@ -48,7 +47,7 @@ func (w *Wire) Promises(ctx context.Context, remote string) (bool, error) {
 }
 
 // fetchService returns the fetch service with version 2 of the protocol.
-func (w *Wire) fetchService(ctx context.Context, remote string) (*Service, error) {
+func (w *Wire) fetchService(ctx context.Context, remote string) (*service, error) {
 	s, err := w.service(ctx, remote, "git-upload-pack", Read)
 	if err == nil {
 		s.v2 = true
@@ -87,16 +86,16 @@ func (w *Wire) Contents(ctx context.Context, remote string, ids []plumbing.Hash)
 	}
 	scan := pktline.NewScanner(res)
 	scan.Scan()
-	err = Unreadable(scan.Err())
+	err = unreadableAnswer(scan.Err())
 	var said *pktline.ErrorLine
 	line := strings.TrimSpace(string(scan.Bytes()))
 	switch {
 	case errors.As(err, &said):
 		err = declinedError(said.Text)
 	case err == nil && line == "":
-		err = fmt.Errorf("%w: its answer is empty", ErrUnavailable)
+		err = fmt.Errorf("%w: its answer is empty", errUnavailable)
 	case err == nil && line != "packfile":
-		err = fmt.Errorf("%w: its answer begins with %q", ErrUnavailable, trailer.OneLine(line))
+		err = fmt.Errorf("%w: its answer begins with %q", errUnavailable, oneLine(line))
 	}
 	if err != nil {
 		return nil, errors.Join(err, res.Close())
@@ -113,7 +112,7 @@ type packOf struct {
 // declinedError returns the error for a response without a pack.
 func declinedError(line string) error {
 	if _, id, ok := strings.Cut(line, "not our ref "); ok {
-		return fmt.Errorf("%w: the remote does not have %q", objects.ErrNotFound, trailer.OneLine(id))
+		return fmt.Errorf("%w: the remote does not have %q", objects.ErrNotFound, oneLine(id))
 	}
-	return fmt.Errorf("the remote said %q", trailer.OneLine(line))
+	return fmt.Errorf("the remote said %q", oneLine(line))
 }

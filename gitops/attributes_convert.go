@@ -1,4 +1,4 @@
-package attributes
+package gitops
 
 import (
 	"bytes"
@@ -14,16 +14,16 @@ import (
 	"golang.org/x/text/encoding/unicode"
 )
 
-// Conversion is what git does to the content of a file before it commits it.
-type Conversion struct {
+// conversion is what git does to the content of a file before it commits it.
+type conversion struct {
 	Filter   string // name of a filter; "" if there is none
 	Encoding string // of the file in a work tree; "" means that of the repository
 	text     ends
 	ident    bool // $Id$ has an id in a work tree
 }
 
-// ident matches $Id$ as it is in a work tree.
-var ident = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\$Id:[^$\n]*\$`) })
+// identKeyword matches $Id$ as it is in a work tree.
+var identKeyword = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\$Id:[^$\n]*\$`) })
 
 // ends is the treatment of the ends of lines.
 type ends int
@@ -35,8 +35,8 @@ const (
 )
 
 // Convert returns the conversion that attributes ask for.
-func (o Owner) Convert(of map[string]Value) Conversion {
-	c := Conversion{Filter: of["filter"].word(), Encoding: of["working-tree-encoding"].word(), ident: of["ident"] == set}
+func (o attributesOwner) Convert(of map[string]attributeValue) conversion {
+	c := conversion{Filter: of["filter"].word(), Encoding: of["working-tree-encoding"].word(), ident: of["ident"] == set}
 	text, ok := of["text"]
 	if !ok || text == "" {
 		text = of["crlf"] // its old name
@@ -54,7 +54,7 @@ func (o Owner) Convert(of map[string]Value) Conversion {
 }
 
 // word returns the text of a value.
-func (v Value) word() string {
+func (v attributeValue) word() string {
 	if v == set || v == unset {
 		return ""
 	}
@@ -62,11 +62,11 @@ func (v Value) word() string {
 }
 
 // Plain reports whether contents stay as they are.
-func (c Conversion) Plain() bool { return c == Conversion{} }
+func (c conversion) Plain() bool { return c == conversion{} }
 
 // Content returns a content as it is committed. before is the committed one, nil if there
 // is none: under text=auto, a text that was committed with CRLF keeps it.
-func (c Conversion) Content(data, before []byte) ([]byte, error) {
+func (c conversion) Content(data, before []byte) ([]byte, error) {
 	if c.Encoding != "" {
 		var err error
 		if data, err = toUTF8(data, c.Encoding); err != nil {
@@ -77,7 +77,7 @@ func (c Conversion) Content(data, before []byte) ([]byte, error) {
 		data = bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n"))
 	}
 	if c.ident { //control:ident-counts
-		data = ident().ReplaceAllLiteral(data, []byte("$Id$"))
+		data = identKeyword().ReplaceAllLiteral(data, []byte("$Id$"))
 	}
 	return data, nil
 }

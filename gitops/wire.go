@@ -1,6 +1,7 @@
-// Package wire speaks git's smart protocol over HTTP: it lists refs and posts the
+package gitops
+
+// The wire is git's smart protocol over HTTP: it lists refs and posts the
 // requests of fetches and pushes. Credentials are sent in one header only.
-package wire
 
 import (
 	"cmp"
@@ -17,28 +18,27 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
 
 	"github.com/handrail-bot/handrail/gitops/objects"
-	"github.com/handrail-bot/handrail/gitops/trailer"
 )
 
 const maxAdvert = 64 << 20 // maximum size of a ref list, in bytes
 
 // Errors that callers branch on.
 var (
-	// ErrAuth means that the remote did not accept the credentials.
-	ErrAuth = errors.New("the remote did not accept the credentials")
-	// ErrUnavailable means that the remote did not respond, or reported a temporary
+	// errAuth means that the remote did not accept the credentials.
+	errAuth = errors.New("the remote did not accept the credentials")
+	// errUnavailable means that the remote did not respond, or reported a temporary
 	// failure. A later attempt may succeed.
-	ErrUnavailable = errors.New("the remote does not answer")
+	errUnavailable = errors.New("the remote does not answer")
 )
 
-// Access is the access level that credentials are requested for.
-type Access int
+// access is the access level that credentials are requested for.
+type access int
 
 // The access levels.
 const (
-	Read      Access = iota // list and fetch
-	Push                    // update a branch
-	Workflows               // update a branch with changes to workflow files
+	Read      access = iota // list and fetch
+	push                    // update a branch
+	workflows               // update a branch with changes to workflow files
 )
 
 // Wire connects to remotes. Canceling the context of a call closes the connection.
@@ -46,11 +46,11 @@ type Wire struct {
 	HTTP http.RoundTripper // nil means [http.DefaultTransport]
 	// Auth returns the credentials for a URL. A nil Auth or an empty token means none. An
 	// empty user means "x-access-token".
-	Auth func(ctx context.Context, url string, a Access) (user, token string, err error)
+	Auth func(ctx context.Context, url string, a access) (user, token string, err error)
 }
 
-// Service is one side of a remote: git-upload-pack or git-receive-pack.
-type Service struct {
+// service is one side of a remote: git-upload-pack or git-receive-pack.
+type service struct {
 	Adv   *packp.AdvRefs // advertised refs and capabilities
 	Empty bool           // the repository has no refs
 
@@ -62,7 +62,7 @@ type Service struct {
 }
 
 // Dial requests the refs of a remote.
-func (w *Wire) Dial(ctx context.Context, remote, name string, a Access) (*Service, error) {
+func (w *Wire) Dial(ctx context.Context, remote, name string, a access) (*service, error) {
 	s, err := w.service(ctx, remote, name, a)
 	if err != nil {
 		return nil, err
@@ -77,17 +77,17 @@ func (w *Wire) Dial(ctx context.Context, remote, name string, a Access) (*Servic
 	empty := errors.Is(err, packp.ErrEmptyAdvRefs) || err == nil && s.Adv.IsEmpty()
 	switch {
 	case empty && len(s.Adv.Prefix) == 0:
-		return nil, fmt.Errorf("list refs: %w: its answer is empty", ErrUnavailable)
+		return nil, fmt.Errorf("list refs: %w: its answer is empty", errUnavailable)
 	case empty:
 		s.Empty = true
 	case err != nil:
-		return nil, fmt.Errorf("list refs: %w", Unreadable(err))
+		return nil, fmt.Errorf("list refs: %w", unreadableAnswer(err))
 	}
 	return s, nil
 }
 
-func (w *Wire) service(ctx context.Context, remote, name string, a Access) (*Service, error) {
-	s := &Service{w: w, name: name, base: remote}
+func (w *Wire) service(ctx context.Context, remote, name string, a access) (*service, error) {
+	s := &service{w: w, name: name, base: remote}
 	if w.Auth == nil {
 		return s, nil
 	}
@@ -102,7 +102,7 @@ func (w *Wire) service(ctx context.Context, remote, name string, a Access) (*Ser
 }
 
 // advertisement returns the service's advertisement, and updates base after redirects.
-func (s *Service) advertisement(ctx context.Context) (io.ReadCloser, error) {
+func (s *service) advertisement(ctx context.Context) (io.ReadCloser, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.base+"/info/refs?service="+s.name, nil)
 	if err != nil {
 		return nil, err
@@ -116,7 +116,7 @@ func (s *Service) advertisement(ctx context.Context) (io.ReadCloser, error) {
 		res.Body.Close()
 		return nil, fmt.Errorf(
 			"list refs: %w: the server does not speak git's smart protocol here (content type %q)",
-			ErrUnavailable,
+			errUnavailable,
 			kind,
 		)
 	}
@@ -129,7 +129,7 @@ func (s *Service) advertisement(ctx context.Context) (io.ReadCloser, error) {
 
 // Post sends a request to the service and returns the body of the response. The caller
 // must close it.
-func (s *Service) Post(ctx context.Context, body io.Reader, size int64) (io.ReadCloser, error) {
+func (s *service) Post(ctx context.Context, body io.Reader, size int64) (io.ReadCloser, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.base+"/"+s.name, body)
 	if err != nil {
 		return nil, err
@@ -144,7 +144,7 @@ func (s *Service) Post(ctx context.Context, body io.Reader, size int64) (io.Read
 	return &framed{ReadCloser: res.Body}, nil
 }
 
-func (s *Service) do(req *http.Request) (*http.Response, error) {
+func (s *service) do(req *http.Request) (*http.Response, error) {
 	req.Header.Set("User-Agent", "git/2.0 (handrail)")
 	if s.header != "" {
 		req.Header.Set("Authorization", s.header)
@@ -162,7 +162,7 @@ func (s *Service) do(req *http.Request) (*http.Response, error) {
 		if errors.As(err, &ue) {
 			err = ue.Err // the outer error repeats the address
 		}
-		return nil, fmt.Errorf("%s: %w: %w", s.name, ErrUnavailable, err) // also if it leads to a portal
+		return nil, fmt.Errorf("%s: %w: %w", s.name, errUnavailable, err) // also if it leads to a portal
 	}
 	if res.StatusCode == http.StatusOK {
 		return res, nil
@@ -171,17 +171,17 @@ func (s *Service) do(req *http.Request) (*http.Response, error) {
 	text, _ := io.ReadAll(io.LimitReader(res.Body, 512))
 	switch res.StatusCode {
 	case http.StatusUnauthorized:
-		return nil, fmt.Errorf("%s: %w", s.name, ErrAuth)
+		return nil, fmt.Errorf("%s: %w", s.name, errAuth)
 	case http.StatusForbidden:
-		return nil, fmt.Errorf("%s: %w: %q", s.name, ErrAuth, trailer.OneLine(string(text)))
+		return nil, fmt.Errorf("%s: %w: %q", s.name, errAuth, oneLine(string(text)))
 	case http.StatusNotFound:
 		return nil, fmt.Errorf("%s: repository %w (or the credentials may not see it)", s.name, objects.ErrNotFound)
 	}
 	odd := res.StatusCode < 400 //control:odd-status-is-an-outage
 	if res.StatusCode >= 500 || odd || res.StatusCode == http.StatusTooManyRequests {
-		return nil, fmt.Errorf("%s: %w: it said %s: %q", s.name, ErrUnavailable, res.Status, trailer.OneLine(string(text)))
+		return nil, fmt.Errorf("%s: %w: it said %s: %q", s.name, errUnavailable, res.Status, oneLine(string(text)))
 	}
-	return nil, fmt.Errorf("%s: the server answered %s: %q", s.name, res.Status, trailer.OneLine(string(text)))
+	return nil, fmt.Errorf("%s: the server answered %s: %q", s.name, res.Status, oneLine(string(text)))
 }
 
 // errRedirect means that a redirect was not followed.

@@ -1,6 +1,7 @@
-// Package attributes reads .gitattributes files, and converts contents as git does when
-// it commits them. It runs nothing: the filters of a repository are only named.
-package attributes
+package gitops
+
+// .gitattributes files are read here, and contents converted as git does when it commits them.
+// Nothing is run: the filters of a repository are only named.
 
 import (
 	"maps"
@@ -10,20 +11,20 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 )
 
-// Name is the name of the files.
-const Name = ".gitattributes"
+// attributesName is the name of the files.
+const attributesName = ".gitattributes"
 
-// Value is the value of an attribute: a text, "" if it is unspecified, or set or unset.
-type Value string
+// attributeValue is the value of an attribute: a text, "" if it is unspecified, or set or unset.
+type attributeValue string
 
 // The values of attributes without a text.
 const (
-	set   Value = "\x00set"
-	unset Value = "\x00unset"
+	set   attributeValue = "\x00set"
+	unset attributeValue = "\x00unset"
 )
 
-// File is the content of one .gitattributes file. The zero value says nothing.
-type File struct {
+// attributesFile is the content of one .gitattributes file. The zero value says nothing.
+type attributesFile struct {
 	lines  []line
 	macros map[string][]assignment
 }
@@ -37,15 +38,15 @@ type line struct {
 // assignment gives an attribute a value; "" takes an earlier one back.
 type assignment struct {
 	name  string
-	value Value
+	value attributeValue
 }
 
 // maxLine is the maximum length of a line in bytes; git ignores longer ones, too.
 const maxLine = 2048
 
-// Parse parses a file according to gitattributes(5). Malformed lines are ignored.
-func Parse(text string) File {
-	f := File{macros: map[string][]assignment{}}
+// parseAttributes parses a file according to gitattributes(5). Malformed lines are ignored.
+func parseAttributes(text string) attributesFile {
+	f := attributesFile{macros: map[string][]assignment{}}
 	for l := range strings.Lines(strings.TrimPrefix(text, "\uFEFF")) {
 		l = strings.Trim(l, " \t\r\n")
 		if l == "" || l[0] == '#' || len(l) > maxLine {
@@ -109,30 +110,30 @@ func parseAssignment(word string) assignment {
 	case word[0] == '!':
 		return assignment{word[1:], ""}
 	case ok:
-		return assignment{name, Value(text)}
+		return assignment{name, attributeValue(text)}
 	}
 	return assignment{name, set}
 }
 
-// Owner has the attributes that the owner of a clone sets, and no commit. The zero value
+// attributesOwner has the attributes that the owner of a clone sets, and no commit. The zero value
 // says nothing.
-type Owner struct {
-	Above File // of the repository, above all .gitattributes files
-	Below File // of all of the owner's repositories, below them
-	Auto  bool // a file without another setting is text=auto
+type attributesOwner struct {
+	Above attributesFile // of the repository, above all .gitattributes files
+	Below attributesFile // of all of the owner's repositories, below them
+	Auto  bool           // a file without another setting is text=auto
 
 	Caseless bool // patterns match in upper and lower case
 }
 
 // Of returns the attributes of a file. in returns the content of the .gitattributes file
 // of a directory; "." is the root, which like the owner's files may define macros.
-func (o Owner) Of(name string, in func(dir string) File) map[string]Value {
+func (o attributesOwner) Of(name string, in func(dir string) attributesFile) map[string]attributeValue {
 	macros := map[string][]assignment{}
 	maps.Copy(macros, o.Below.macros)
 	maps.Copy(macros, in(".").macros)
 	maps.Copy(macros, o.Above.macros)
-	out := map[string]Value{}
-	add := func(f File, below string) {
+	out := map[string]attributeValue{}
+	add := func(f attributesFile, below string) {
 		for i := len(f.lines) - 1; i >= 0; i-- {
 			if f.lines[i].matches(below, o.Caseless) {
 				assignTo(out, f.lines[i].assign, macros)
@@ -179,7 +180,7 @@ func lower(text string) string {
 }
 
 // assignTo adds assignments of lower priority than those in out. The last one counts.
-func assignTo(out map[string]Value, list []assignment, macros map[string][]assignment) {
+func assignTo(out map[string]attributeValue, list []assignment, macros map[string][]assignment) {
 	for i := len(list) - 1; i >= 0; i-- {
 		a := list[i]
 		if _, known := out[a.name]; known {

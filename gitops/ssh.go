@@ -1,4 +1,4 @@
-package sign
+package gitops
 
 import (
 	"crypto/sha512"
@@ -18,7 +18,7 @@ const (
 	sshLine      = 70 // length of an armor line
 )
 
-func readSSH(data []byte) (*Key, error) {
+func readSSH(data []byte) (*SigningKey, error) {
 	signer, err := ssh.ParsePrivateKey(data)
 	var locked *ssh.PassphraseMissingError
 	if errors.As(err, &locked) {
@@ -37,7 +37,7 @@ func readSSH(data []byte) (*Key, error) {
 	if !ok {
 		return nil, errors.New("the SSH key cannot be used to sign")
 	}
-	return &Key{Kind: kindSSH, sign: func(payload []byte, _ time.Time) (string, error) {
+	return &SigningKey{Kind: kindSSH, sign: func(payload []byte, _ time.Time) (string, error) {
 		hash := sha512.Sum512(payload)
 		signed := append(
 			[]byte(sshMagic),
