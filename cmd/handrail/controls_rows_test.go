@@ -86,7 +86,7 @@ bwrap.TestConformance: group-entered scratch-size watched-threads layer-is-read-
     installed-is-put-back installed-servers-are-read-only installed-servers-are-read-only-in-docker
     installed-is-no-link installed-by-the-owner own-server-wins
 main.TestMustLimit: docker-bounds
-watch.TestTally: watched-disk measured-afterwards closed-doors full-place full-refuses no-reserved-room
+host.TestTally: watched-disk measured-afterwards closed-doors full-place full-refuses no-reserved-room
 main.TestCodeHasLimitsOfItsOwn: beside-directory
 bwrap.TestToolchains: writable-stays-out
 base.TestDamaged: base-in-use bounded-trees

@@ -108,12 +108,9 @@ var arrows = map[string][]string{
 	"agent/workspace/egress":        {"agent/workspace", "policy/reach"},
 	"agent/workspace/forward":       {"agent/workspace"},
 	"agent/workspace/seccomp":       {},
-	"agent/workspace/watch":         {},
-	"agent/workspace/gitdir":        {"agent/workspace"},
 	"agent/workspace/docker":        {"agent/workspace", "agent/workspace/local"},
-	"agent/workspace/find":          {"agent/workspace", "agent/workspace/outline", "policy/typo"},
 	"agent/workspace/outline":       {},
-	"agent/workspace/host":          {"agent/lsp", "agent/workspace/browser", "agent/workspace/outline", "agent/workspace", "agent/workspace/find", "agent/workspace/gitdir", "agent/workspace/seccomp", "agent/workspace/watch", "policy", "policy/*"},
+	"agent/workspace/host":          {"agent/lsp", "agent/workspace", "agent/workspace/browser", "agent/workspace/outline", "agent/workspace/seccomp", "policy", "policy/*"},
 	"agent/workspace/workspacetest": {"agent/layer", "agent/workspace", "agent/workspace/egress", "agent/workspace/forward", "agent/workspace/host", "policy/longtest"},
 	"agent/tools":                   {"agent/index", "agent/llm", "agent/mcp", "agent/patch", "agent/session", "agent/workspace", "policy", "policy/*"},
 	"agent/testrun":                 {"agent/session", "agent/workspace"},
@@ -185,7 +182,7 @@ var homes = map[string][]string{
 	"github.com/prometheus":             {"cmd/telemetry"},
 	"go.opentelemetry.io":               {"cmd/telemetry", "cmd/telemetry/telemetrytest"},
 	"google.golang.org/protobuf":        {"cmd/telemetry", "cmd/telemetry/telemetrytest"},
-	"github.com/bmatcuk/doublestar":     {"policy", "policy/ignore", "gitops", "agent/workspace/host", "agent/workspace/find", "agent/tools"},
+	"github.com/bmatcuk/doublestar":     {"policy", "policy/ignore", "gitops", "agent/workspace/host", "agent/tools"},
 }
 
 type source struct {

@@ -1,4 +1,4 @@
-package gitdir
+package host
 
 import (
 	"bytes"
@@ -55,9 +55,9 @@ func before(t *testing.T, past, dir, line string) error {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = root.Close() })
-	m := &Maker{Root: root, Past: past}
-	return m.Before(t.Context(), line, func() (func(string) (Stamp, bool), error) {
-		return func(string) (Stamp, bool) { return Stamp{Size: 1}, true }, nil
+	m := &gitMaker{Root: root, Past: past}
+	return m.Before(t.Context(), line, func() (func(string) (repositoryStamp, bool), error) {
+		return func(string) (repositoryStamp, bool) { return repositoryStamp{Size: 1}, true }, nil
 	})
 }
 

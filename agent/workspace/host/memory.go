@@ -1,4 +1,4 @@
-package watch
+package host
 
 import (
 	"bufio"
@@ -72,7 +72,7 @@ func tmpfsBytes(mounts []string) (n int64) {
 	for _, dir := range mounts {
 		var st unix.Statfs_t
 		if unix.Statfs(dir, &st) == nil {
-			n += int64(st.Blocks-st.Bfree)*block(&st) + int64(st.Files-st.Ffree)*inodeCost
+			n += int64(st.Blocks-st.Bfree)*diskBlock(&st) + int64(st.Files-st.Ffree)*inodeCost
 		}
 	}
 	return n
@@ -96,9 +96,9 @@ func sharedSegments() (n int64) {
 	return n
 }
 
-// DropSegments removes System V shared memory that no process has attached. It outlives
+// dropSegments removes System V shared memory that no process has attached. It outlives
 // killed processes and counts toward the session's memory.
-func DropSegments() {
+func dropSegments() {
 	data, err := os.ReadFile("/proc/sysvipc/shm")
 	if err != nil {
 		return
@@ -117,7 +117,7 @@ func DropSegments() {
 // deletedOpen returns the usage of deleted files on the devices that processes hold open.
 // blind means that some processes could not be inspected.
 func deletedOpen(pids []int, dev map[uint64]bool) (total int64, blind bool) {
-	seen := map[inode]bool{}
+	seen := map[fileID]bool{}
 	for _, pid := range pids {
 		dir := "/proc/" + strconv.Itoa(pid) + "/fd"
 		f, err := os.Open(dir)
@@ -133,7 +133,7 @@ func deletedOpen(pids []int, dev map[uint64]bool) (total int64, blind bool) {
 			if unix.Stat(filepath.Join(dir, name), &st) != nil || st.Nlink > 0 || st.Mode&unix.S_IFMT != unix.S_IFREG {
 				continue
 			}
-			if key := (inode{device(&st), st.Ino}); dev[key.dev] && !seen[key] {
+			if key := (fileID{device(&st), st.Ino}); dev[key.dev] && !seen[key] {
 				seen[key] = true
 				total += cost(&st)
 			}

@@ -1,4 +1,4 @@
-package watch
+package host
 
 import (
 	"context"
@@ -15,12 +15,12 @@ import (
 
 // one watches until processes are ended, or nothing happened for so long, and
 // returns why.
-func one(t *testing.T, c Config, within time.Duration) string {
+func one(t *testing.T, c watchConfig, within time.Duration) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), within)
 	defer cancel()
 	c.Kill = cancel
-	w := New(ctx, c)
+	w := newWatch(ctx, c)
 	w.Run(ctx)
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -30,14 +30,14 @@ func one(t *testing.T, c Config, within time.Duration) string {
 func TestProcesses(t *testing.T) {
 	self := func(bool) []int { return []int{os.Getpid()} }
 	for name, tt := range map[string]struct {
-		c    Config
+		c    watchConfig
 		want string
 	}{
-		"memory":        {Config{List: self, Memory: 1 << 20}, "all processes together used "},
-		"enough memory": {Config{List: self, Memory: 64 << 30}, ""},
-		"threads":       {Config{List: self, Threads: 1}, "processes and threads; 1 are allowed"},
-		"few threads":   {Config{List: self, Threads: 100_000}, ""},
-		"not watched":   {Config{List: self}, ""},
+		"memory":        {watchConfig{List: self, Memory: 1 << 20}, "all processes together used "},
+		"enough memory": {watchConfig{List: self, Memory: 64 << 30}, ""},
+		"threads":       {watchConfig{List: self, Threads: 1}, "processes and threads; 1 are allowed"},
+		"few threads":   {watchConfig{List: self, Threads: 100_000}, ""},
+		"not watched":   {watchConfig{List: self}, ""},
 	} {
 		within := time.Second
 		if tt.want != "" {
@@ -56,7 +56,7 @@ func TestWhatEndedIsMeasured(t *testing.T) {
 	for name, took := range map[string]time.Duration{"few files": 0, "many files": time.Hour} {
 		dir := t.TempDir()
 		killed := false
-		w := New(t.Context(), Config{Disk: 1 << 20, Dirs: []string{dir}, List: func(bool) []int { return nil }, Kill: func() { killed = true }})
+		w := newWatch(t.Context(), watchConfig{Disk: 1 << 20, Dirs: []string{dir}, List: func(bool) []int { return nil }, Kill: func() { killed = true }})
 		hide := func() {
 			w.disk.scanTime = took
 			w.disk.used[0] = math.MaxInt64
@@ -123,7 +123,7 @@ func TestClosedDoors(t *testing.T) {
 	}
 	must(0, os.Chmod(dir, 0))(t)
 	for _, d := range []*doors{nil, {}} {
-		sum := tally{ctx: t.Context(), seen: map[inode]bool{}, doors: d}
+		sum := tally{ctx: t.Context(), seen: map[fileID]bool{}, doors: d}
 		sum.add(dir)
 		if want := int64(len(modes)) << 20; d != nil && (sum.bytes < want || sum.blind) || d == nil && (sum.bytes > want/2 || !sum.blind) {
 			t.Errorf("opened %t: %d bytes of %d, blind %t", d != nil, sum.bytes, want, sum.blind)
@@ -144,7 +144,7 @@ func TestClosedDoors(t *testing.T) {
 		}
 		must(0, os.Chmod(filepath.Join(sub, "in"), 0o700))(t)
 	}
-	w := New(t.Context(), Config{Disk: 1 << 20, Dirs: []string{dir}, List: func(bool) []int { return nil }, Kill: func() {}})
+	w := newWatch(t.Context(), watchConfig{Disk: 1 << 20, Dirs: []string{dir}, List: func(bool) []int { return nil }, Kill: func() {}})
 	must(0, os.MkdirAll(filepath.Join(dir, "later"), 0o700))(t)
 	write(t, filepath.Join(dir, "later", "x"), 3<<20)
 	must(0, os.Chmod(filepath.Join(dir, "later"), 0))(t)
@@ -237,7 +237,7 @@ func TestTally(t *testing.T) {
 			t.Fatalf("%v: %s", err, out)
 		}
 	}
-	sum := tally{ctx: t.Context(), seen: map[inode]bool{}}
+	sum := tally{ctx: t.Context(), seen: map[fileID]bool{}}
 	sum.add(dir)
 	out, err := exec.CommandContext(t.Context(), "du", "-s", "-B1", dir).Output()
 	if err != nil {

@@ -1,6 +1,6 @@
 //go:build !linux
 
-package watch
+package host
 
 // doors leaves directories closed: this system has no sandbox that needs them opened.
 type doors struct{ dirs, views []string }

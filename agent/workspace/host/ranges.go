@@ -1,4 +1,4 @@
-package find
+package host
 
 import (
 	"bufio"
@@ -14,8 +14,8 @@ import (
 	"github.com/handrail-bot/handrail/agent/workspace"
 )
 
-// Sniffed is the number of leading bytes of a file that decide whether it is text.
-const Sniffed = 8 << 10
+// sniffed is the number of leading bytes of a file that decide whether it is text.
+const sniffed = 8 << 10
 
 const (
 	maxLine  = 4 << 10   // shown bytes of one line
@@ -23,9 +23,9 @@ const (
 	maxScan  = 256 << 20 // bytes read to count lines
 )
 
-// IsBinary reports whether head, the beginning of a file, is not text: it has a NUL
+// isBinary reports whether head, the beginning of a file, is not text: it has a NUL
 // byte, is a PDF, or has much invalid UTF-8.
-func IsBinary(head []byte) bool {
+func isBinary(head []byte) bool {
 	if bytes.IndexByte(head, 0) >= 0 || bytes.HasPrefix(head, []byte("%PDF-")) {
 		return true
 	}
@@ -47,15 +47,15 @@ func IsBinary(head []byte) bool {
 	return bad*10 > len(head)*3
 }
 
-// Read reads lines of a file into out, all of them if no ranges are given. out.Size
+// readRanges reads lines of a file into out, all of them if no ranges are given. out.Size
 // must be the size of the file.
-func Read(ctx context.Context, f io.Reader, ranges []workspace.Range, out *workspace.ReadResult) error {
-	in := bufio.NewReaderSize(f, int(max(Sniffed, min(64<<10, out.Size+1))))
-	head, err := in.Peek(Sniffed)
+func readRanges(ctx context.Context, f io.Reader, ranges []workspace.Range, out *workspace.ReadResult) error {
+	in := bufio.NewReaderSize(f, int(max(sniffed, min(64<<10, out.Size+1))))
+	head, err := in.Peek(sniffed)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return err
 	}
-	if IsBinary(head) {
+	if isBinary(head) {
 		out.Binary = true
 		return nil
 	}

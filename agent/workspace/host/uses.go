@@ -1,4 +1,4 @@
-package find
+package host
 
 import (
 	"cmp"
@@ -15,19 +15,19 @@ const (
 	maxHomes   = 3 // maximum number of files that define a name: more are ambiguous
 )
 
-// Uses counts the files that contain the names of definitions. Add may be called
+// uses counts the files that contain the names of definitions. Add may be called
 // concurrently.
-type Uses struct {
+type uses struct {
 	mu    sync.Mutex
 	files map[string]int      // by word: number of files that contain it
 	homes map[string][]string // by name: files that define it
 }
 
-// NewUses returns an empty count.
-func NewUses() *Uses { return &Uses{files: map[string]int{}, homes: map[string][]string{}} }
+// newUses returns an empty count.
+func newUses() *uses { return &uses{files: map[string]int{}, homes: map[string][]string{}} }
 
 // Add counts the words of a file and records its definitions.
-func (u *Uses) Add(name string, text []byte) {
+func (u *uses) Add(name string, text []byte) {
 	words := wordsOf(text)
 	var names []string
 	if !workspace.IsTest(name) {
@@ -78,7 +78,7 @@ func wordByte(c byte) bool {
 }
 
 // Top returns the definitions named by the most other files. most limits them.
-func (u *Uses) Top(most int) []workspace.Used {
+func (u *uses) Top(most int) []workspace.Used {
 	out := []workspace.Used{}
 	for name, homes := range u.homes {
 		if n := (u.files[name] - len(homes)) / len(homes); len(homes) <= maxHomes && n > 1 && plainWord(name) {

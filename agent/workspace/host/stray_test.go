@@ -1,4 +1,4 @@
-package gitdir
+package host
 
 import (
 	"math/rand/v2"
@@ -16,9 +16,9 @@ import (
 	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
-// TestStrays: work that a command committed elsewhere is found, and work that came back is
+// TestStrayRepositories: work that a command committed elsewhere is found, and work that came back is
 // not named.
-func TestStrays(t *testing.T) {
+func TestStrayRepositories(t *testing.T) {
 	longtest.Leave(t)
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("NEEDS GIT")
@@ -104,11 +104,11 @@ func TestStrays(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { _ = root.Close() })
-			seen := &Seen{}
+			seen := &seenDirectories{}
 			var got []workspace.Stray
 			for _, line := range tt.lines {
 				sh(t, dir, line)
-				got = Strays(root, seen)
+				got = strays(root, seen)
 			}
 			id := regexp.MustCompile(`[0-9a-f]{40}`)
 			for i := range got {
@@ -137,7 +137,7 @@ func TestDamagedPacks(t *testing.T) {
 	}
 	defer func() { _ = root.Close() }()
 	sh(t, dir, "git init -q -b main; for i in 1 2 3 4; do seq $i 90 >a; git add a; git commit -qm $i; done; git checkout -qb b; seq 70 >b; git add b; git commit -qm b; git checkout -q main; git gc -q --aggressive; chmod -R u+w .git")
-	if got := Strays(root, &Seen{}); len(got) != 1 {
+	if got := strays(root, &seenDirectories{}); len(got) != 1 {
 		t.Fatalf("%+v", got)
 	}
 	files, err := filepath.Glob(filepath.Join(dir, ".git/objects/pack/*.[ip]*"))
@@ -158,7 +158,7 @@ func TestDamagedPacks(t *testing.T) {
 			if err := os.WriteFile(name, data[:len(data)-rnd.IntN(2)*rnd.IntN(len(data))], 0o600); err != nil {
 				t.Fatal(err)
 			}
-			if got := Strays(root, &Seen{}); len(got) > 6 {
+			if got := strays(root, &seenDirectories{}); len(got) > 6 {
 				t.Fatalf("%s: %+v", name, got)
 			}
 		}
@@ -190,12 +190,12 @@ func TestTracked(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = root.Close() }()
-	if got := Tracked(root); len(got) != 0 {
+	if got := trackedFiles(root); len(got) != 0 {
 		t.Errorf("without a repository: %v", got)
 	}
 	sh(t, dir, "git init -q -b main; echo x/ >.gitignore; mkdir x; for i in 1 22 333 4444 55555 666666 7777777; do echo $i >x/$i; done; git add -f x/1 x/22 x/333 x/4444 x/55555; git add -N x/666666 -f")
 	want := map[string]bool{"x/1": true, "x/22": true, "x/333": true, "x/4444": true, "x/55555": true, "x/666666": true}
-	if diff := cmp.Diff(want, Tracked(root)); diff != "" {
+	if diff := cmp.Diff(want, trackedFiles(root)); diff != "" {
 		t.Error(diff)
 	}
 	data, err := root.ReadFile(".git/index")
@@ -206,7 +206,7 @@ func TestTracked(t *testing.T) {
 		if err := root.WriteFile(".git/index", data[:n], 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if got := Tracked(root); len(got) > len(want) {
+		if got := trackedFiles(root); len(got) > len(want) {
 			t.Errorf("the first %d bytes have %v", n, got)
 		}
 	}

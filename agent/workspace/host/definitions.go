@@ -1,4 +1,4 @@
-package find
+package host
 
 import (
 	"cmp"
@@ -20,8 +20,8 @@ const (
 	maxUnknown = 10 // number of extensions
 )
 
-// Definitions collects the definitions of files. Add may be called concurrently.
-type Definitions struct {
+// definitions collects the definitions of files. Add may be called concurrently.
+type definitions struct {
 	base    string // directory or file
 	dir     bool
 	mu      sync.Mutex
@@ -37,18 +37,18 @@ type ranked struct {
 	below            int // number of directories between the base and the file
 }
 
-// NewDefinitions starts an outline of a directory or a file.
-func NewDefinitions(base string, dir bool) *Definitions {
-	return &Definitions{base: base, dir: dir, unknown: map[string]bool{}}
+// newDefinitions starts an outline of a directory or a file.
+func newDefinitions(base string, dir bool) *definitions {
+	return &definitions{base: base, dir: dir, unknown: map[string]bool{}}
 }
 
-// IsSource reports whether a file has a supported language, by its name.
-func IsSource(name string) bool { return outline.Language(name) != "" }
+// isSource reports whether a file has a supported language, by its name.
+func isSource(name string) bool { return outline.Language(name) != "" }
 
-// Knows is IsSource. It also records the extensions of unsupported files that look like
+// Knows is isSource. It also records the extensions of unsupported files that look like
 // source code.
-func (d *Definitions) Knows(name string) bool {
-	if IsSource(name) {
+func (d *definitions) Knows(name string) bool {
+	if isSource(name) {
 		return true
 	}
 	if ext := path.Ext(name); ext != "" && ext != path.Base(name) && !dataExtensions[strings.ToLower(ext)] &&
@@ -91,7 +91,7 @@ var dataExtensions = map[string]bool{
 }
 
 // Add adds the definitions of a file.
-func (d *Definitions) Add(name string, text []byte) {
+func (d *definitions) Add(name string, text []byte) {
 	defs, how, ok := outline.Of(name, text)
 	defs = slices.CompactFunc(defs, func(a, b outline.Def) bool { return a.Line == b.Line }) // show each line once
 	d.mu.Lock()
@@ -148,7 +148,7 @@ func rank(name string, def outline.Def) int {
 
 // Outline returns the most important definitions that fit into most bytes; 0 means the
 // default. unread is the number of files not added.
-func (d *Definitions) Outline(most, unread int) workspace.Outline {
+func (d *definitions) Outline(most, unread int) workspace.Outline {
 	if most <= 0 {
 		most = maxOfFile
 		if d.dir {
@@ -185,7 +185,7 @@ func (d *Definitions) Outline(most, unread int) workspace.Outline {
 }
 
 // reduce returns the outline reduced to the definitions in keep.
-func (d *Definitions) reduce(keep []map[int]bool, unread int) workspace.Outline {
+func (d *definitions) reduce(keep []map[int]bool, unread int) workspace.Outline {
 	out := workspace.Outline{Files: []workspace.FileOutline{}, Unread: unread}
 	for i, f := range d.files {
 		if len(keep[i]) == 0 && len(f.Defs) > 0 {

@@ -1,7 +1,8 @@
-// Package gitdir makes the repository of a workspace, so that `git log`, `git diff` and
+package host
+
+// A workspace has a repository of its own, so that `git log`, `git diff` and
 // the like show the base and its history. Its objects are outside and read-only.
 // Nothing reads the repository back.
-package gitdir
 
 import (
 	"context"
@@ -27,23 +28,23 @@ const (
 	maxEager = 20_000
 )
 
-// Maker makes the repository once. It is not safe for concurrent use.
-type Maker struct {
+// gitMaker makes the repository once. It is not safe for concurrent use.
+type gitMaker struct {
 	Root *os.Root // tree of the workspace
 	Past string   // see [workspace.Spec.Git]; "" if none
 	done bool
 }
 
-// Stamp is the file metadata in git's index. Git skips files that match all of it; with
+// repositoryStamp is the file metadata in git's index. Git skips files that match all of it; with
 // less, it would miss an edit within a second that keeps the size.
-type Stamp struct {
+type repositoryStamp struct {
 	Size, Mtime int64 // Mtime in nanoseconds
 	Inode       uint64
 	UID, GID    uint32
 }
 
-// Ignored returns the patterns of [workspace.GitIgnored] in past; "" if there are none.
-func Ignored(past string) string {
+// ignoredFiles returns the patterns of [workspace.GitIgnored] in past; "" if there are none.
+func ignoredFiles(past string) string {
 	if past == "" {
 		return ""
 	}
@@ -54,8 +55,8 @@ func Ignored(past string) string {
 	return string(text)
 }
 
-// Caseless reports whether past has the mark [workspace.GitCaseless].
-func Caseless(past string) bool {
+// caseless reports whether past has the mark [workspace.GitCaseless].
+func caseless(past string) bool {
 	if past == "" {
 		return false
 	}
@@ -66,7 +67,7 @@ func Caseless(past string) bool {
 // Before makes the repository before a command if it is due. stamps returns a function
 // that returns the stamp of a file, or false if the file differs from the base. On
 // error there is no repository.
-func (m *Maker) Before(ctx context.Context, line string, stamps func() (func(name string) (Stamp, bool), error)) error {
+func (m *gitMaker) Before(ctx context.Context, line string, stamps func() (func(name string) (repositoryStamp, bool), error)) error {
 	if m.done || m.Past == "" {
 		return nil
 	}
@@ -86,7 +87,7 @@ func (m *Maker) Before(ctx context.Context, line string, stamps func() (func(nam
 		index, err = nil, nil
 	}
 	if err == nil && index != nil {
-		var of func(string) (Stamp, bool)
+		var of func(string) (repositoryStamp, bool)
 		if of, err = stamps(); err == nil {
 			err = fill(index, of)
 		}
@@ -104,7 +105,7 @@ func (m *Maker) Before(ctx context.Context, line string, stamps func() (func(nam
 }
 
 // ready reports whether the history is complete. If wait is set, it waits for it.
-func (m *Maker) ready(ctx context.Context, wait bool) bool {
+func (m *gitMaker) ready(ctx context.Context, wait bool) bool {
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
 	over := time.NewTimer(patience)
@@ -130,7 +131,7 @@ func (m *Maker) ready(ctx context.Context, wait bool) bool {
 	}
 }
 
-func (m *Maker) write(index []byte) error {
+func (m *gitMaker) write(index []byte) error {
 	for _, dir := range []string{"", "objects", "objects/info", "objects/pack", "info", "refs", "refs/heads", "refs/tags"} {
 		if err := m.Root.Mkdir(path.Join(".git", dir), 0o755); err != nil {
 			return err
@@ -143,7 +144,7 @@ func (m *Maker) write(index []byte) error {
 	}
 	files := map[string][]byte{
 		"objects/info/alternates": []byte(filepath.Join(m.Past, workspace.GitObjects) + "\n"),
-		"info/exclude":            []byte(Ignored(m.Past) + "\n/.handrail-*\n"),
+		"info/exclude":            []byte(ignoredFiles(m.Past) + "\n/.handrail-*\n"),
 	}
 	for _, e := range list {
 		if files[e.Name()], err = os.ReadFile(filepath.Join(from, e.Name())); err != nil {
@@ -177,7 +178,7 @@ var errMalformed = errors.New("the list of files is malformed")
 
 // fill writes the stamps of unchanged files into git's index, so that git need not read
 // them. Entries without a stamp are read by git.
-func fill(index []byte, of func(name string) (Stamp, bool)) error {
+func fill(index []byte, of func(name string) (repositoryStamp, bool)) error {
 	if len(index) < head+sha1.Size {
 		return errMalformed
 	}

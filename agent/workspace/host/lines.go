@@ -1,6 +1,7 @@
-// Package find evaluates queries: which file names match a glob or a part of a name or
-// path, and which lines of a text match a pattern.
-package find
+package host
+
+// Queries are evaluated here and in names.go: which lines of a text match a pattern, and which
+// file names match a glob or a part of a name or path.
 
 import (
 	"bytes"
@@ -16,28 +17,28 @@ import (
 
 const shownLine = 1000 // maximum bytes of a line in a result
 
-// Matcher finds the lines that match a query. It is safe for concurrent use.
-type Matcher struct {
+// matcher finds the lines that match a query. It is safe for concurrent use.
+type matcher struct {
 	re      *regexp.Regexp // nil if the pattern is plain text
 	needles needles        // every matching line contains one; without texts if unknown
 	run     *run           // in every matching line; nil if unknown, or if the needles are rarer
 	lines   int            // maximum lines of a match; 1 unless the pattern has a line break
 }
 
-// Lines returns the matcher for a query. It searches first for text that every match
+// lineMatcher returns the matcher for a query. It searches first for text that every match
 // must contain. An empty pattern or an invalid regular expression is an error.
-func Lines(q workspace.Query) (*Matcher, error) {
+func lineMatcher(q workspace.Query) (*matcher, error) {
 	if q.Pattern == "" {
 		return nil, errors.New("search: the pattern is empty")
 	}
 	if !q.Regex {
-		return &Matcher{needles: needles{texts: [][]byte{[]byte(q.Pattern)}}, lines: 1 + strings.Count(q.Pattern, "\n")}, nil
+		return &matcher{needles: needles{texts: [][]byte{[]byte(q.Pattern)}}, lines: 1 + strings.Count(q.Pattern, "\n")}, nil
 	}
 	re, err := regexp.Compile("(?m)" + q.Pattern)
 	if err != nil {
 		return nil, fmt.Errorf("search: the pattern is not a valid regular expression (RE2 syntax): %w", err)
 	}
-	m := &Matcher{re: re, lines: 1}
+	m := &matcher{re: re, lines: 1}
 	if strings.Contains(q.Pattern, `\n`) || strings.Contains(q.Pattern, "\n") {
 		m.lines = 2
 		return m, nil
@@ -55,19 +56,19 @@ func Lines(q workspace.Query) (*Matcher, error) {
 }
 
 // Folds reports whether [Matcher.In] needs room for a copy of the text.
-func (m *Matcher) Folds() bool { return m.needles.fold }
+func (m *matcher) Folds() bool { return m.needles.fold }
 
-// Look is a search in one text.
-type Look struct {
-	*Matcher
+// look is a search in one text.
+type look struct {
+	*matcher
 	buf  []byte
 	cr   bool // buf has carriage returns
 	hunt *hunt
 }
 
 // In starts a search in a text. low is room for a copy of it, see [Matcher.Folds].
-func (m *Matcher) In(buf, low []byte) *Look {
-	l := &Look{Matcher: m, buf: buf, cr: bytes.IndexByte(buf, '\r') >= 0}
+func (m *matcher) In(buf, low []byte) *look {
+	l := &look{matcher: m, buf: buf, cr: bytes.IndexByte(buf, '\r') >= 0}
 	if len(m.needles.texts) > 0 {
 		if h, ok := m.needles.in(buf, low); ok {
 			l.hunt = &h
@@ -78,24 +79,24 @@ func (m *Matcher) In(buf, low []byte) *Look {
 
 // Next finds the first match at or after from. It returns the offsets of its lines: the
 // start of the first, and the end of the last.
-func (l *Look) Next(from int) (start, end int, ok bool) {
+func (l *look) Next(from int) (start, end int, ok bool) {
 	for from < len(l.buf) {
 		lo, hi := l.candidate(from)
 		if lo < 0 || lo >= len(l.buf) { // there is no line after the last line break
 			return 0, 0, false
 		}
-		start, end = LineStart(l.buf, lo), LineEnd(l.buf, max(lo, hi-1))
+		start, end = lineStart(l.buf, lo), lineEnd(l.buf, max(lo, hi-1))
 		if l.re == nil || l.lines > 1 || l.re.Match(bytes.TrimSuffix(l.buf[start:end], []byte("\r"))) {
 			return start, end, true
 		}
-		from = LineEnd(l.buf, lo) + 1
+		from = lineEnd(l.buf, lo) + 1
 	}
 	return 0, 0, false
 }
 
 // candidate returns the range of the next possible match: of the text that every match
 // contains if that is known, else of a match of the expression.
-func (l *Look) candidate(from int) (lo, hi int) {
+func (l *look) candidate(from int) (lo, hi int) {
 	if l.hunt != nil {
 		at, size := l.hunt.at(from)
 		return at, at + size
@@ -117,11 +118,11 @@ func (l *Look) candidate(from int) (lo, hi int) {
 	return from + loc[0], from + loc[1]
 }
 
-// LineStart returns the start of the line that contains an offset.
-func LineStart(buf []byte, at int) int { return bytes.LastIndexByte(buf[:at], '\n') + 1 }
+// lineStart returns the start of the line that contains an offset.
+func lineStart(buf []byte, at int) int { return bytes.LastIndexByte(buf[:at], '\n') + 1 }
 
-// LineEnd returns the end of the line that contains an offset, without its line break.
-func LineEnd(buf []byte, at int) int {
+// lineEnd returns the end of the line that contains an offset, without its line break.
+func lineEnd(buf []byte, at int) int {
 	if i := bytes.IndexByte(buf[at:], '\n'); i >= 0 {
 		return at + i
 	}
@@ -129,7 +130,7 @@ func LineEnd(buf []byte, at int) int {
 }
 
 // Show returns a line for display. A long line is reduced to the part around the match.
-func (m *Matcher) Show(line []byte) string {
+func (m *matcher) Show(line []byte) string {
 	line = bytes.TrimSuffix(line, []byte("\r"))
 	if len(line) <= shownLine {
 		return strings.ToValidUTF8(string(line), "\uFFFD")

@@ -1,4 +1,4 @@
-package find
+package host
 
 import (
 	"errors"
@@ -12,27 +12,27 @@ import (
 	"github.com/handrail-bot/handrail/policy/typo"
 )
 
-// Fit is the quality of a match.
-type Fit int
+// nameFit is the quality of a match.
+type nameFit int
 
 // Qualities of a match, best first.
 const (
-	Exactly Fit = iota // the whole path, or a glob as written
-	Name               // the name, in another directory
-	Folded             // one of these ignoring case, or a glob at any depth
-	Stem               // the name with another extension
-	Begin              // a prefix of the name
-	Part               // a part of the name
-	Path               // a part of the path
-	Nearly             // a few typing errors away
-	Not
+	fitExactly nameFit = iota // the whole path, or a glob as written
+	fitName                   // the name, in another directory
+	fitFolded                 // one of these ignoring case, or a glob at any depth
+	stem                      // the name with another extension
+	begin                     // a prefix of the name
+	fitPart                   // a part of the name
+	fitPath                   // a part of the path
+	nearly                    // a few typing errors away
+	not
 )
 
-// maxCompared is the maximum length in bytes of a path to compare for typing errors.
-const maxCompared = 128
+// maxNames is the maximum length in bytes of a path to compare for typing errors.
+const maxNames = 128
 
-// Finder rates how well paths match a query.
-type Finder struct {
+// finder rates how well paths match a query.
+type finder struct {
 	asked, folded string // without leading "./" and trailing "/"
 	name, stem    string // parts of folded
 	dirs          bool   // only directories
@@ -40,10 +40,10 @@ type Finder struct {
 	below         string // directory to search
 }
 
-// Names returns a finder for paths below a directory; "." means all. A glob without "/"
+// nameFinder returns a finder for paths below a directory; "." means all. A glob without "/"
 // matches names at any depth. A pattern that ends in "/" matches directories.
-func Names(pattern, below string) (Finder, error) {
-	f := Finder{below: below, dirs: strings.HasSuffix(pattern, "/")}
+func nameFinder(pattern, below string) (finder, error) {
+	f := finder{below: below, dirs: strings.HasSuffix(pattern, "/")}
 	f.asked = strings.Trim(strings.TrimPrefix(strings.TrimSpace(pattern), "./"), "/")
 	if f.asked == "" {
 		return f, errors.New("find: the name is empty")
@@ -57,10 +57,10 @@ func Names(pattern, below string) (Finder, error) {
 	return f, nil
 }
 
-// Fit rates a path. Like below, it is relative to the root.
-func (f Finder) Fit(p string, dir bool) Fit {
+// nameFit rates a path. Like below, it is relative to the root.
+func (f finder) Fit(p string, dir bool) nameFit {
 	if f.dirs && !dir {
-		return Not
+		return not
 	}
 	rel := p
 	if f.below != "." {
@@ -73,27 +73,27 @@ func (f Finder) Fit(p string, dir bool) Fit {
 	name := path.Base(folded)
 	switch {
 	case rel == f.asked || p == f.asked:
-		return Exactly
+		return fitExactly
 	case base == path.Base(f.asked):
-		return Name
+		return fitName
 	case name == f.name:
-		return Folded
+		return fitFolded
 	case !dir && strings.TrimSuffix(name, path.Ext(name)) == f.stem:
-		return Stem
+		return stem
 	case strings.HasPrefix(name, f.folded):
-		return Begin
+		return begin
 	case strings.Contains(name, f.folded):
-		return Part
+		return fitPart
 	case strings.Contains(f.folded, "/") && strings.Contains(folded, f.folded): // otherwise the directory itself matches
-		return Path
+		return fitPath
 	case isNear(name, f.name):
-		return Nearly
+		return nearly
 	}
-	return Not
+	return not
 }
 
 // fitGlob is Fit for a glob. A glob without a directory is matched against names.
-func (f Finder) fitGlob(rel string, dir bool) Fit {
+func (f finder) fitGlob(rel string, dir bool) nameFit {
 	of := rel
 	if !strings.Contains(f.asked, "/") {
 		of = path.Base(rel)
@@ -101,17 +101,17 @@ func (f Finder) fitGlob(rel string, dir bool) Fit {
 	switch {
 	case dir && !f.dirs:
 	case doublestar.MatchUnvalidated(f.asked, of):
-		return Exactly
+		return fitExactly
 	case doublestar.MatchUnvalidated("**/"+f.folded, strings.ToLower(rel)):
-		return Folded
+		return fitFolded
 	}
-	return Not
+	return not
 }
 
 // isNear reports whether a name is a few typing errors away.
 func isNear(name, asked string) bool {
 	few := min(3, 1+len(asked)/6)
-	if len(asked) < 3 || max(len(name), len(asked)) > maxCompared || len(name)-len(asked) > few ||
+	if len(asked) < 3 || max(len(name), len(asked)) > maxNames || len(name)-len(asked) > few ||
 		len(asked)-len(name) > few {
 		return false
 	}
@@ -119,14 +119,14 @@ func isNear(name, asked string) bool {
 }
 
 // Sort puts the paths nearest to the query first.
-func (f Finder) Sort(list []string) {
+func (f finder) Sort(list []string) {
 	if f.glob || len(list) < 2 {
 		return
 	}
 	far := make(map[string]int, len(list))
 	for _, p := range list {
-		far[p] = maxCompared
-		if low := strings.ToLower(p); len(low) <= maxCompared && len(f.folded) <= maxCompared {
+		far[p] = maxNames
+		if low := strings.ToLower(p); len(low) <= maxNames && len(f.folded) <= maxNames {
 			far[p] = typo.Errors(low, f.folded)
 		}
 	}

@@ -1,4 +1,4 @@
-package gitdir
+package host
 
 import (
 	"bytes"
@@ -23,9 +23,9 @@ const (
 	maxNamed = 5
 )
 
-// Tracked returns the names of the files in the index of the workspace's repository. It
+// trackedFiles returns the names of the files in the index of the workspace's repository. It
 // reads the versions of the index that git writes unless its configuration asks for another.
-func Tracked(root *os.Root) map[string]bool {
+func trackedFiles(root *os.Root) map[string]bool {
 	out := map[string]bool{}
 	data := (&objects{root: root}).read(".git/index")
 	if len(data) < head+sha1.Size || string(data[:4]) != "DIRC" || binary.BigEndian.Uint32(data[4:]) > 3 {
@@ -51,31 +51,31 @@ func Tracked(root *os.Root) map[string]bool {
 	return out
 }
 
-// IsWorkTree reports whether a directory is a further work tree of the workspace's repository,
+// isWorkTree reports whether a directory is a further work tree of the workspace's repository,
 // as `git worktree add` makes them.
-func IsWorkTree(root *os.Root, dir string) bool {
+func isWorkTree(root *os.Root, dir string) bool {
 	link := string((&objects{root: root}).read(path.Join(dir, ".git")))
 	return strings.HasPrefix(link, "gitdir: ") && strings.Contains(link, "/.git/worktrees/")
 }
 
-// Seen is the memory of a workspace's searches for strays. The zero value is empty.
-type Seen struct {
+// seenDirectories is the memory of a workspace's searches for strays. The zero value is empty.
+type seenDirectories struct {
 	kinds   map[string]kind
 	commits map[string]*commit
 	found   map[string]bool // commits of which all contents were in the files once
 	told    map[string]bool // commits that were told by their ref
 }
 
-// Strays returns the commits in the workspace's repository that HEAD does not have, with
+// strays returns the commits in the workspace's repository that HEAD does not have, with
 // contents that are neither in the files nor in HEAD: by the ref that leads to them, else by
 // the id. It sees only objects that were made in the workspace: those of the base are in a
 // directory of their own. A commit is told once. One without a ref is not told if
 // another replaced it, or if it was told by a ref that was dropped.
-func Strays(root *os.Root, seen *Seen) []workspace.Stray {
+func strays(root *os.Root, seen *seenDirectories) []workspace.Stray {
 	if seen.commits == nil {
-		*seen = Seen{map[string]kind{}, map[string]*commit{}, map[string]bool{}, map[string]bool{}}
+		*seen = seenDirectories{map[string]kind{}, map[string]*commit{}, map[string]bool{}, map[string]bool{}}
 	}
-	s := &search{objects: newObjects(root), Seen: seen, ours: map[string]bool{}}
+	s := &search{objects: newObjects(root), seenDirectories: seen, ours: map[string]bool{}}
 	defer s.close()
 	refs := s.refs()
 	if s.head = s.made(s.headOf(refs), nil); len(s.read(".git/HEAD")) == 0 {
@@ -95,7 +95,7 @@ func Strays(root *os.Root, seen *Seen) []workspace.Stray {
 // search is one search for strays.
 type search struct {
 	*objects
-	*Seen
+	*seenDirectories
 
 	head []commit        // commits made in the workspace that HEAD contains
 	kept map[string]bool // their contents; nil until they are needed

@@ -1,7 +1,8 @@
-// Package watch enforces limits of a session that no control group and no file system
+package host
+
+// The watch enforces limits of a session that no control group and no file system
 // enforces. It measures the usage of all processes of the session and of their files. If
 // it is too high, it ends the processes and records the reason.
-package watch
 
 import (
 	"context"
@@ -10,8 +11,8 @@ import (
 	"time"
 )
 
-// Config configures a watch. A limit of 0 is not watched.
-type Config struct {
+// watchConfig configures a watch. A limit of 0 is not watched.
+type watchConfig struct {
 	Memory  int64 // bytes, of all processes and of Tmpfs
 	Threads int64
 	Disk    int64
@@ -24,9 +25,9 @@ type Config struct {
 	List func(brief bool) []int
 }
 
-// Watch watches one session. Its methods are safe for concurrent use.
-type Watch struct {
-	cfg Config
+// fileWatch watches one session. Its methods are safe for concurrent use.
+type fileWatch struct {
+	cfg watchConfig
 
 	mu   sync.Mutex // held from a measurement until its consequences are done
 	disk *disk
@@ -34,8 +35,10 @@ type Watch struct {
 	next time.Time // time of the next measurement of processes
 }
 
-// New measures the directories as they are now. Only growth counts.
-func New(ctx context.Context, cfg Config) *Watch { return &Watch{cfg: cfg, disk: newDisk(ctx, cfg)} }
+// newWatch measures the directories as they are now. Only growth counts.
+func newWatch(ctx context.Context, cfg watchConfig) *fileWatch {
+	return &fileWatch{cfg: cfg, disk: newDisk(ctx, cfg)}
+}
 
 // Asking a file system for its usage is cheap; asking each process is not.
 const (
@@ -45,7 +48,7 @@ const (
 )
 
 // Run watches until ctx ends.
-func (w *Watch) Run(ctx context.Context) {
+func (w *fileWatch) Run(ctx context.Context) {
 	t := time.NewTicker(always)
 	defer t.Stop()
 	for {
@@ -61,7 +64,7 @@ func (w *Watch) Run(ctx context.Context) {
 }
 
 // look makes the measurements due, and ends all processes if a limit is exceeded.
-func (w *Watch) look(ctx context.Context, brief bool) {
+func (w *fileWatch) look(ctx context.Context, brief bool) {
 	why := ""
 	if now := time.Now(); now.After(w.next) {
 		var near bool
@@ -83,7 +86,7 @@ func (w *Watch) look(ctx context.Context, brief bool) {
 
 // processes returns the limit exceeded by the processes, or "", and whether they are near
 // their limits.
-func (w *Watch) processes(brief bool) (why string, near bool) {
+func (w *fileWatch) processes(brief bool) (why string, near bool) {
 	if w.cfg.Memory <= 0 && w.cfg.Threads <= 0 {
 		return "", false
 	}
@@ -95,7 +98,7 @@ func (w *Watch) processes(brief bool) (why string, near bool) {
 	if w.cfg.Memory > 0 && u.memory+held > w.cfg.Memory {
 		u.share()                                           // shared pages were counted once per process
 		if total := u.memory + held; total > w.cfg.Memory { //control:watched-memory
-			return fmt.Sprintf("all processes together used %s of memory; %s are allowed", size(total), size(w.cfg.Memory)), true
+			return fmt.Sprintf("all processes together used %s of memory; %s are allowed", watchSize(total), watchSize(w.cfg.Memory)), true
 		}
 	}
 	return "", u.memory+held > w.cfg.Memory/2
@@ -103,7 +106,7 @@ func (w *Watch) processes(brief bool) (why string, near bool) {
 
 // Note returns the reason why processes were ended since the last call, or "". It
 // measures first, so call it when a command has ended.
-func (w *Watch) Note(ctx context.Context) string {
+func (w *fileWatch) Note(ctx context.Context) string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.disk.due = true //control:measured-afterwards
@@ -114,14 +117,14 @@ func (w *Watch) Note(ctx context.Context) string {
 }
 
 // Ended records that a program has ended, and may have left files.
-func (w *Watch) Ended() {
+func (w *fileWatch) Ended() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.disk.due = true
 }
 
 // Wrote records that a file of the given size was written.
-func (w *Watch) Wrote(bytes int64) {
+func (w *fileWatch) Wrote(bytes int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.disk.wrote(bytes)
@@ -129,7 +132,7 @@ func (w *Watch) Wrote(bytes int64) {
 
 // Full returns the reason why nothing may be written now, or "". It takes everything into
 // account that ended before the call.
-func (w *Watch) Full(ctx context.Context) string {
+func (w *fileWatch) Full(ctx context.Context) string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.disk.floor > 0 || w.disk.due {
@@ -138,8 +141,8 @@ func (w *Watch) Full(ctx context.Context) string {
 	return w.disk.full()
 }
 
-// size formats a number of bytes.
-func size(n int64) string {
+// watchSize formats a number of bytes.
+func watchSize(n int64) string {
 	if n >= 1<<30 {
 		return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30))
 	}

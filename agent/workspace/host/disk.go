@@ -1,4 +1,4 @@
-package watch
+package host
 
 import (
 	"context"
@@ -29,7 +29,7 @@ type disk struct {
 	floor    int64 // lowest usage since the limit was exceeded, else 0
 }
 
-func newDisk(ctx context.Context, c Config) *disk {
+func newDisk(ctx context.Context, c watchConfig) *disk {
 	d := &disk{limit: c.Disk, views: c.Views, list: c.List}
 	for _, dir := range c.Dirs {
 		if info, err := os.Stat(dir); err == nil && info.IsDir() {
@@ -56,9 +56,9 @@ const perFile = 3 * time.Microsecond
 // longer scan, the next call waits instead.
 const maxScanWait = 100 * time.Millisecond
 
-// patience is the number of scans in a row that leave directories closed while a command
+// watchPatience is the number of scans in a row that leave directories closed while a command
 // runs.
-const patience = 8
+const watchPatience = 8
 
 // slack is the number of bytes that a session over its limit may still add, such as the
 // shell's own history.
@@ -88,8 +88,8 @@ func (d *disk) over(ctx context.Context, brief bool) string {
 	}
 	return fmt.Sprintf(
 		"the files of this session take %s on the server's disk; %s are allowed: %s",
-		size(d.files),
-		size(allowed),
+		watchSize(d.files),
+		watchSize(allowed),
 		what,
 	)
 }
@@ -134,7 +134,7 @@ func (d *disk) full() string {
 	}
 	return fmt.Sprintf(
 		"the files of this session take %s on the server's disk, which is too much: delete what is not needed first",
-		size(d.files),
+		watchSize(d.files),
 	)
 }
 
@@ -147,8 +147,8 @@ func (d *disk) allowed() int64 {
 		if unix.Statfs(dir, &st) != nil {
 			continue
 		}
-		reserve := min(int64(st.Blocks)*block(&st)/20, 1<<30)
-		most = min(most, d.files+d.growth()+int64(st.Bavail)*block(&st)-reserve)
+		reserve := min(int64(st.Blocks)*diskBlock(&st)/20, 1<<30)
+		most = min(most, d.files+d.growth()+int64(st.Bavail)*diskBlock(&st)-reserve)
 	}
 	return max(most, min(minDisk, d.limit))
 }
@@ -169,11 +169,11 @@ func (d *disk) growth() (n int64) {
 }
 
 func filled(st *unix.Statfs_t) int64 {
-	return int64(st.Blocks-st.Bfree)*block(st) + int64(st.Files-st.Ffree)*minFileCost
+	return int64(st.Blocks-st.Bfree)*diskBlock(st) + int64(st.Files-st.Ffree)*minFileCost
 }
 
-// block returns the size of a block. Its type differs between systems.
-func block(st *unix.Statfs_t) int64 { return int64(st.Bsize) }
+// diskBlock returns the size of a block. Its type differs between systems.
+func diskBlock(st *unix.Statfs_t) int64 { return int64(st.Bsize) }
 
 // measure scans the directories.
 func (d *disk) measure(ctx context.Context, brief bool) {
@@ -184,8 +184,8 @@ func (d *disk) measure(ctx context.Context, brief bool) {
 			d.used[i] = filled(&st)
 		}
 	}
-	t := tally{ctx: ctx, seen: map[inode]bool{}}
-	if d.due || d.floor > 0 || d.blind >= patience { // a command may be filling a closed directory
+	t := tally{ctx: ctx, seen: map[fileID]bool{}}
+	if d.due || d.floor > 0 || d.blind >= watchPatience { // a command may be filling a closed directory
 		t.doors = &doors{dirs: d.dirs, views: d.views} //control:closed-doors
 	}
 	d.due = false

@@ -1,4 +1,4 @@
-package watch
+package host
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 // and time to delete.
 const minFileCost = 4 << 10
 
-type inode struct{ dev, ino uint64 }
+type fileID struct{ dev, ino uint64 }
 
 // device returns the number of a file's device. Its type differs between systems.
 func device(st *unix.Stat_t) uint64 { return uint64(st.Dev) }
@@ -24,7 +24,7 @@ func cost(st *unix.Stat_t) int64 { return max(st.Blocks*512, minFileCost) }
 type tally struct {
 	//nolint:containedctx // it lives as long as one call
 	ctx   context.Context
-	seen  map[inode]bool
+	seen  map[fileID]bool
 	bytes int64
 	count int
 	blind bool // some directory could not be read
@@ -110,7 +110,7 @@ func (t *tally) entries(fd int, dev uint64) (dirs []string) {
 			}
 			isDir := st.Mode&unix.S_IFMT == unix.S_IFDIR
 			if st.Nlink > 1 && !isDir {
-				key := inode{dev, st.Ino}
+				key := fileID{dev, st.Ino}
 				if t.seen[key] {
 					continue
 				}

@@ -1,4 +1,4 @@
-package find
+package host
 
 import (
 	"fmt"
@@ -19,7 +19,7 @@ func TestMatcherLikeEveryLine(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		pattern := rapid.OneOf(rapid.SampledFrom(patterns), expressions(3)).Draw(t, "pattern")
 		lines := rapid.SliceOfN(rapid.StringMatching(`([fo ]|[foFbx ]|[FOBARX]|[ksKSſ\x{212A}ßẞ]){0,8}\r?`), 1, 12).Draw(t, "lines")
-		m, err := Lines(workspace.Query{Pattern: pattern, Regex: true})
+		m, err := lineMatcher(workspace.Query{Pattern: pattern, Regex: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -84,7 +84,7 @@ func TestRunsMayBeApart(t *testing.T) {
 		{`[A-Z]{70}[+-][A-Z]{70}`, strings.Repeat("A", 70) + "+" + strings.Repeat("B", 70)},
 		{`(?:[A-Z]{40}[0-9]){2}`, strings.Repeat(strings.Repeat("A", 40)+"1", 2)},
 	} {
-		m, err := Lines(workspace.Query{Pattern: "(?:" + tt.pattern + ")$", Regex: true})
+		m, err := lineMatcher(workspace.Query{Pattern: "(?:" + tt.pattern + ")$", Regex: true})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,4 +1,4 @@
-package find
+package host
 
 import (
 	"bytes"
@@ -6,12 +6,12 @@ import (
 )
 
 func BenchmarkIsBinary(b *testing.B) {
-	ascii := bytes.Repeat([]byte("plain text\n"), Sniffed/11+1)[:Sniffed]
-	latin := bytes.Repeat([]byte("caf\xe9 au lait\n"), Sniffed/13+1)[:Sniffed]
+	ascii := bytes.Repeat([]byte("plain text\n"), sniffed/11+1)[:sniffed]
+	latin := bytes.Repeat([]byte("caf\xe9 au lait\n"), sniffed/13+1)[:sniffed]
 	for name, head := range map[string][]byte{"text": ascii, "not-UTF-8": latin} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
-				if IsBinary(head) {
+				if isBinary(head) {
 					b.Fatal("text is binary")
 				}
 			}
