@@ -227,8 +227,8 @@ models-bad:
 # fault and without one; it says what was found, what nobody planted, and what was unsure.
 # TestCorpus and TestLies say first how often a model that is wrong about lines, sides and words was put right.
 review-eval:
-	@HANDRAIL_LONG=1 $(GO) test ./bot/reviewer -count=1 -run '^Test(Corpus|Lies)$$' -v $(QUIET)
-	@$(GO) test ./bot/reviewer -count=1 -run '^TestReviewEval$$' -v -timeout 48h -args -eval.model='$(MODEL)' -eval.cases=$(or $(CASES),0) $(QUIET)
+	@HANDRAIL_LONG=1 $(GO) test ./bot/review -count=1 -run '^Test(Corpus|Lies)$$' -v $(QUIET)
+	@$(GO) test ./bot/review -count=1 -run '^TestReviewEval$$' -v -timeout 48h -args -eval.model='$(MODEL)' -eval.cases=$(or $(CASES),0) $(QUIET)
 
 # MCP servers of others, from npm and the Go proxy: they are listed and called through the
 # tool host. The protocol's own suite runs, too. They are installed beside Go's build cache.

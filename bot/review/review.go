@@ -1,6 +1,6 @@
 // Package review turns the findings of a session into one review: it places each finding
-// on a line of the diff or in the summary, drops repeated ones, and writes the text. It
-// is pure: the same findings and the same diff give the same review.
+// on a line of the diff or in the summary, drops repeated ones, and writes the text. The
+// text is pure: the same findings and the same diff give the same review. reviewer.go posts it.
 //
 //	review.go   selection and placement of findings
 //	lines.go    the lines that a diff shows

@@ -104,7 +104,7 @@ serve_model_down: waits-for-github github-away-is-told not-ready-at-once
 main.TestBadGitHub: nothing-is-not-kept short-diff-is-listed
 gitops.TestBadAnswersOfARemote: push-is-confirmed
 serve_gone: gone-for-certain archived-ends transferred-ends
-poll.TestDeliveries: polled-from-now-on polls-wait-as-asked
+sweep.TestDeliveries: polled-from-now-on polls-wait-as-asked
 serve_token_missed: listed-reviews
 outbox.TestSlowStoreKeepsTheLease: slow-store-keeps-the-thread
 serve_touched: strangers-edits-are-quiet
@@ -143,7 +143,7 @@ review.TestOnlyLinesOfTheDiff: finding-in-the-file review-of-the-new-head
 outbox.TestNotesOfAReview: github-gate-notes
 review.TestOnlyTriedSuggestions: suggestion-as-written suggestion-parses suggestion-balances
     suggestion-for-all-its-lines
-reviewer.TestThreadsWhoseCodeIsGone: said-twice refuted-is-dropped
+review.TestThreadsWhoseCodeIsGone: said-twice refuted-is-dropped
 review.TestOrderAndMaximum: made-is-skipped logic-before-tests
 agent.TestWordsAreNoWork: cleaning-is-work tried-is-not-made tried-needs-no-reason words-without-work claims-in-files
     tried-is-no-answer same-again an-answer-is-taken

@@ -29,7 +29,6 @@ var arrows = map[string][]string{
 	"bot/ghapp":         {"bot/ghapp/answer", "bot/quota", "bot/thread", "policy", "policy/*"},
 	"bot/ghapp/answer":  {},
 	"bot/ghapp/granted": {"bot/ghapp", "bot/ghapp/answer", "policy/secret"},
-	"bot/poll":          {"bot/ghapp", "bot/ghapp/reads", "bot/store", "bot/thread"},
 	"bot/ghapp/reads":   {"bot/ghapp", "bot/thread"},
 	"bot/quota":         {},
 	"bot/dashboard":     {"bot/store", "agent/session", "agent/workspace/outline", "policy", "policy/secret", "policy/untrusted"},
@@ -38,7 +37,7 @@ var arrows = map[string][]string{
 	"bot/schedule":      {"bot/fault", "bot/ghapp", "bot/ghapp/reads", "bot/live", "bot/render", "bot/store", "bot/thread", "bot/watch", "policy"},
 	"bot/ci":            {"bot/ghapp", "bot/ghapp/reads", "agent/session", "policy", "policy/untrusted", "bot/live", "bot/render", "bot/store", "bot/watch"},
 	"bot/trigger":       {"bot/ghapp", "bot/live", "bot/store", "bot/thread", "bot/watch", "policy", "policy/untrusted"},
-	"bot/sweep":         {"bot/ghapp", "bot/ghapp/reads", "bot/store"},
+	"bot/sweep":         {"bot/ghapp", "bot/ghapp/reads", "bot/store", "bot/thread"},
 	"bot/retain":        {"bot/store", "bot/store/anchor", "agent/session", "gitops", "policy/secret"},
 	"bot/thread":        {},
 	"bot/ready":         {},
@@ -49,10 +48,8 @@ var arrows = map[string][]string{
 	"bot/render/usage": {},
 	"bot/custom":       {"bot/render/usage", "policy", "policy/*"},
 	"bot/command":      {"bot/custom", "bot/render/usage", "policy", "policy/*"},
-	"bot/live":         {"bot/reviewer", "bot/triage", "bot/approval", "bot/fault", "bot/ghapp", "bot/outbox", "bot/pull", "bot/render", "bot/store", "bot/thread", "agent/session", "policy"},
-	"bot/review":       {"agent/session", "policy/ignore", "policy/untrusted"},
-	"bot/triage":       {"bot/ghapp", "bot/ghapp/reads", "bot/thread", "agent/session", "policy/untrusted"},
-	"bot/reviewer":     {"bot/ghapp", "bot/ghapp/reads", "bot/review", "bot/thread", "agent/session", "policy", "policy/untrusted"},
+	"bot/live":         {"agent/session", "bot/approval", "bot/fault", "bot/ghapp", "bot/ghapp/reads", "bot/outbox", "bot/pull", "bot/render", "bot/review", "bot/store", "bot/thread", "policy", "policy/untrusted"},
+	"bot/review":       {"agent/session", "bot/ghapp", "bot/ghapp/reads", "bot/thread", "policy", "policy/ignore", "policy/untrusted"},
 	"bot/pull":         {"bot/approval", "bot/store", "bot/thread", "bot/ghapp", "bot/render", "agent/session", "policy", "policy/untrusted"},
 	"bot/conversation": {"bot/review", "bot/store", "bot/thread", "bot/ghapp", "bot/ghapp/reads", "agent/session", "policy/*"},
 
@@ -68,22 +65,20 @@ var arrows = map[string][]string{
 	"bot/store/sqlite":    {"bot/store", "bot/store/sqlstore", "bot/thread", "agent/session"},
 	"bot/store/postgres":  {"bot/store", "bot/store/sqlstore", "bot/thread", "agent/session"},
 	"bot/store/anchor":    {"bot/store", "agent/session", "policy/secret"},
-	"bot/store/gitref":    {"bot/store", "agent/session", "gitops", "policy/pattern"},
-	"bot/store/threadref": {"bot/store", "bot/store/gitref", "agent/session"},
-	"bot/store/archive":   {"bot/store", "bot/store/gitref", "bot/store/threadref", "agent/session", "gitops", "policy/secret"},
+	"bot/store/threadref": {"agent/session", "bot/store", "gitops", "policy/pattern"},
+	"bot/store/archive":   {"bot/store", "bot/store/threadref", "agent/session", "gitops", "policy/secret"},
 	"bot/store/storetest": {"bot/store", "bot/thread", "agent/session"},
 
 	"agent":                         {"agent/*", "policy", "policy/*"},
 	"agent/session":                 {"agent/workspace", "policy", "policy/untrusted"},
-	"agent/speech":                  {"agent/llm", "agent/llm/mend", "agent/llm/prose", "agent/llm/toolcall", "agent/session", "policy/untrusted/marks"},
+	"agent/speech":                  {"agent/llm", "agent/llm/mend", "agent/llm/prose", "agent/llm/toolcall", "agent/session", "policy/untrusted"},
 	"agent/prompt":                  {"agent/llm", "agent/llm/mend", "policy", "policy/*"},
 	"agent/deps":                    {"agent/workspace", "policy", "policy/*"},
-	"agent/mcp":                     {"agent/session", "policy/untrusted", "policy/untrusted/marks"},
+	"agent/mcp":                     {"agent/session", "policy/untrusted"},
 	"agent/work":                    {"agent", "agent/deps", "agent/index", "agent/llm", "agent/mcp", "agent/project", "agent/prompt", "agent/session", "agent/testrun", "agent/workspace", "agent/workspace/outline", "gitops", "gitops/lines", "policy", "policy/secret", "policy/untrusted"},
 	"agent/index":                   {"agent/llm", "agent/workspace/outline"},
 	"agent/layer":                   {"agent/session", "agent/workspace", "gitops/flock", "policy"},
 	"agent/project":                 {"agent/session", "agent/testrun", "agent/tools", "agent/workspace", "agent/workspace/outline", "policy", "policy/*"},
-	"agent/project/image":           {"agent/project", "agent/session", "agent/workspace", "policy"},
 	"agent/llm":                     {},
 	"agent/lsp":                     {},
 	"agent/lsp/lsptest":             {},
@@ -101,9 +96,8 @@ var arrows = map[string][]string{
 	"agent/workspace":               {},
 	"agent/workspace/...":           {"agent/workspace"},
 	"agent/workspace/local":         {"agent/workspace", "agent/workspace/host"},
-	"agent/workspace/bwrap":         {"agent/workspace", "agent/workspace/cgroup", "agent/workspace/seccomp"},
+	"agent/workspace/bwrap":         {"agent/workspace", "agent/workspace/seccomp"},
 	"agent/workspace/beside":        {"agent/workspace"},
-	"agent/workspace/cgroup":        {"agent/workspace"},
 	"agent/workspace/browser":       {"agent/workspace", "policy/reach"},
 	"agent/workspace/egress":        {"agent/workspace", "policy/reach"},
 	"agent/workspace/forward":       {"agent/workspace"},
@@ -129,13 +123,11 @@ var arrows = map[string][]string{
 	"policy/shell/code":            {},
 	"policy/ignore":                {},
 	"policy/pattern":               {},
-	"policy/inforce":               {"policy", "policy/strict"},
 	"policy/strict":                {"policy/typo"},
 	"policy/reach":                 {},
 	"policy/typo":                  {},
 	"policy/secret":                {"policy/untrusted"}, // a credential is also found behind invisible characters
 	"policy/untrusted":             {},
-	"policy/untrusted/marks":       {},
 	"policy/untrusted/githubcheck": {},
 	"policy/longtest":              {},
 }
@@ -172,7 +164,7 @@ var homes = map[string][]string{
 	"github.com/sourcegraph/jsonrpc2":   {"agent/acp", "agent/lsp", "agent/lsp/lsptest", "agent/workspace", "agent/workspace/forward", "agent/workspace/host"},
 	"github.com/alecthomas/kong":        {"cmd/handrail", "cmd/terminal"},
 	"github.com/getkin/kin-openapi":     {"bot/ghapp/ghtest/ghcheck"},
-	"github.com/rogpeppe/go-internal":   {"cmd/handrail", "agent/deps", "agent/tools", "agent/tools/builtin", "agent/patch", "agent/llm/toolcall", "agent/project/image", "agent/testrun", "gitops", "policy", "bot/render", "bot/command", "bot/reviewer"},
+	"github.com/rogpeppe/go-internal":   {"cmd/handrail", "agent/deps", "agent/tools", "agent/tools/builtin", "agent/patch", "agent/llm/toolcall", "agent/project", "agent/testrun", "gitops", "policy", "bot/render", "bot/command", "bot/review"},
 	"github.com/JohannesKaufmann":       {"bot/render"},
 	"github.com/yuin/goldmark":          {"bot/render", "cmd/terminal", "policy/untrusted"},
 	"golang.org/x/net/html":             {"policy/untrusted", "bot/command", "bot/dashboard"},
@@ -353,7 +345,7 @@ func TestTestCodeIsNotLinked(t *testing.T) {
 }
 
 // wholeWay lists further imports of tests that follow a report from the model to GitHub.
-var wholeWay = map[string][]string{"bot/reviewer": {"agent/llm", "agent/tools", "agent/tools/builtin"}}
+var wholeWay = map[string][]string{"bot/review": {"agent/llm", "agent/tools", "agent/tools/builtin"}}
 
 // testArrow lets tests use the doubles and conformance suites of words, and
 // adapters of their own part.

@@ -19,8 +19,8 @@ import (
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/bot/store/archive"
-	"github.com/handrail-bot/handrail/bot/store/gitref"
 	"github.com/handrail-bot/handrail/bot/store/storetest"
+	"github.com/handrail-bot/handrail/bot/store/threadref"
 	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
@@ -164,7 +164,7 @@ func TestRefHasOneWriter(t *testing.T) {
 	for name, at := range map[string]string{"by path": path, "by HTTP": address} {
 		t.Run(name, func(t *testing.T) {
 			const rounds = 6
-			ref := gitref.Prefix + strings.ReplaceAll(name, " ", "-") // the same files on the same parent would be the same commit
+			ref := threadref.Prefix + strings.ReplaceAll(name, " ", "-") // the same files on the same parent would be the same commit
 			writers := []*archive.Repository{openRepository(t, at), openRepository(t, at)}
 			moved := 0
 			defer func() { t.Logf("%d writes won, %d were told that the ref had moved", 2*rounds, moved) }()
@@ -214,12 +214,12 @@ func race(t *testing.T, writers []*archive.Repository, ref string, round int, st
 	for i, w := range writers {
 		wg.Go(func() {
 			err := addFile(t.Context(), w, ref, fmt.Sprint("r", round, "w", i), &start)
-			if errors.Is(err, gitref.ErrMoved) {
+			if errors.Is(err, threadref.ErrMoved) {
 				mu.Lock()
 				moved++
 				mu.Unlock()
 			}
-			for try := 0; errors.Is(err, gitref.ErrMoved) && try < 100; try++ {
+			for try := 0; errors.Is(err, threadref.ErrMoved) && try < 100; try++ {
 				err = addFile(t.Context(), w, ref, fmt.Sprint("r", round, "w", i), nil)
 			}
 			if err != nil {
@@ -239,7 +239,7 @@ func addFile(ctx context.Context, w *archive.Repository, ref, name string, at *s
 		return err
 	}
 	if at != nil && now != *at {
-		return fmt.Errorf("already at %s: %w", now, gitref.ErrMoved)
+		return fmt.Errorf("already at %s: %w", now, threadref.ErrMoved)
 	}
 	next := map[string][]byte{name: []byte(name)}
 	for k, v := range files {

@@ -16,8 +16,8 @@ import (
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/bot/store/archive"
-	"github.com/handrail-bot/handrail/bot/store/gitref"
 	"github.com/handrail-bot/handrail/bot/store/storetest"
+	"github.com/handrail-bot/handrail/bot/store/threadref"
 	"github.com/handrail-bot/handrail/bot/thread"
 	"github.com/handrail-bot/handrail/cmd/config"
 	"github.com/handrail-bot/handrail/cmd/door"
@@ -226,7 +226,7 @@ func openOldRefs(t *testing.T, dir string) *oldStory {
 		}
 		for _, s := range found {
 			id := s.Row.ID
-			events, err := gitref.Log(t.Context(), r, id)
+			events, err := threadref.Log(t.Context(), r, id)
 			must(t, err)
 			if err := session.Verify(events); err != nil || len(events) == 0 {
 				t.Errorf("session %s has %d events: %v", id, len(events), err)

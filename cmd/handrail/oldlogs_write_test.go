@@ -21,8 +21,8 @@ import (
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/ghcheck"
 	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/bot/store/archive"
-	"github.com/handrail-bot/handrail/bot/store/gitref"
 	"github.com/handrail-bot/handrail/bot/store/storetest"
+	"github.com/handrail-bot/handrail/bot/store/threadref"
 	"github.com/handrail-bot/handrail/cmd/config"
 	"github.com/handrail-bot/handrail/cmd/door"
 	"github.com/handrail-bot/handrail/cmd/local"
@@ -183,7 +183,7 @@ func writeRefs(t *testing.T, dir string, ids []string, database string) {
 		for _, id := range ids {
 			events, err := db.Logs.Log(store.Fence{Key: id}).Events(t.Context(), 0)
 			must(t, err)
-			must(t, gitref.Import(t.Context(), r, id, events))
+			must(t, threadref.Import(t.Context(), r, id, events))
 		}
 		return nil
 	}))

@@ -30,7 +30,6 @@ import (
 	"github.com/handrail-bot/handrail/bot/fault"
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/outbox"
-	"github.com/handrail-bot/handrail/bot/poll"
 	"github.com/handrail-bot/handrail/bot/queue"
 	"github.com/handrail-bot/handrail/bot/quota"
 	"github.com/handrail-bot/handrail/bot/ready"
@@ -40,7 +39,6 @@ import (
 	"github.com/handrail-bot/handrail/bot/sweep"
 	"github.com/handrail-bot/handrail/bot/webhook"
 	"github.com/handrail-bot/handrail/cmd/config"
-	"github.com/handrail-bot/handrail/cmd/forms"
 	"github.com/handrail-bot/handrail/cmd/local"
 	"github.com/handrail-bot/handrail/cmd/records"
 	"github.com/handrail-bot/handrail/cmd/telemetry"
@@ -128,7 +126,7 @@ func newServer(ctx context.Context, w *console, cfg config.Server, opt serverOpt
 	if s.store, err = records.Open(ctx, cfg, w.log); err != nil {
 		return s, err
 	}
-	s.forms = forms.New(forms.Config{File: filepath.Join(cfg.Data, formsName), Server: serverOf(cfg.Model), Log: w.log})
+	s.forms = newForms(formsConfig{File: filepath.Join(cfg.Data, formsName), Server: serverOf(cfg.Model), Log: w.log})
 	r, err := s.build(ctx, w, s.store.Store)
 	if err != nil {
 		return s, err
@@ -458,8 +456,8 @@ func (s *server) startLoops(ctx context.Context, keeper *records.Keeper) {
 	s.wait.Go(func() { sweep.Forget(ctx, s.redactedStore.Deliveries, s.log) })
 	s.wait.Go(func() { keeper.Run(ctx) })
 	if every := time.Duration(s.cfg.GitHub.Poll); every > 0 && s.cfg.GitHub.AppID != 0 {
-		p := poll.New(
-			poll.Config{
+		p := sweep.NewPoller(
+			sweep.PollConfig{
 				GitHub: s.app,
 				Store:  s.redactedStore,
 				Source: keeper.WatchRemovals(s.bot.Source),

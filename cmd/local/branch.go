@@ -10,7 +10,6 @@ import (
 
 	"github.com/handrail-bot/handrail/cmd/door"
 	"github.com/handrail-bot/handrail/cmd/terminal"
-	"github.com/handrail-bot/handrail/cmd/worktree"
 	"github.com/handrail-bot/handrail/gitops"
 	"github.com/handrail-bot/handrail/policy"
 )
@@ -18,7 +17,7 @@ import (
 func refOf(branch string) string { return "refs/heads/" + branch }
 
 // checkFree returns an error if branch exists, or is not allowed for a result.
-func (s *Session) checkFree(ctx context.Context, branch string, tree worktree.Tree) error {
+func (s *Session) checkFree(ctx context.Context, branch string, tree WorkTree) error {
 	if branch == "" {
 		return nil
 	}

@@ -8,14 +8,13 @@ import (
 	"strings"
 
 	"github.com/handrail-bot/handrail/cmd/door"
-	"github.com/handrail-bot/handrail/cmd/worktree"
 	"github.com/handrail-bot/handrail/gitops"
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
 // base returns the first commit of the work: head, or a snapshot of the files if the user
 // wants uncommitted changes included.
-func (s *Session) base(ctx context.Context, w Wish, tree worktree.Tree, head string) (string, error) {
+func (s *Session) base(ctx context.Context, w Wish, tree WorkTree, head string) (string, error) {
 	if tree.Dir() == "" {
 		if w.Include {
 			return "", door.Usage("--include-changes needs git, and files that are checked out")
@@ -76,7 +75,7 @@ func firstFiles(files []string) string {
 // errFit adds a remedy if a result does not fit the files.
 func (r *result) errFit(ctx context.Context, err error) error {
 	dir := r.tree.Dir()
-	var c *worktree.Conflict
+	var c *conflict
 	if !errors.As(err, &c) {
 		return err
 	}

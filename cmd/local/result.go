@@ -9,7 +9,6 @@ import (
 
 	"github.com/handrail-bot/handrail/cmd/door"
 	"github.com/handrail-bot/handrail/cmd/terminal"
-	"github.com/handrail-bot/handrail/cmd/worktree"
 	"github.com/handrail-bot/handrail/gitops"
 )
 
@@ -57,7 +56,7 @@ type result struct {
 	run  *StoredRun
 	repo *gitops.Mirror
 	path string // of the clone
-	tree worktree.Tree
+	tree WorkTree
 	bare error // the reason for a missing tree
 }
 
@@ -75,11 +74,11 @@ func withResult(ctx context.Context, id, repo string, do func(*result) error) er
 	if r.repo, err = openClone(path, run); err != nil {
 		return err
 	}
-	r.tree, err = worktree.Of(ctx, path)
-	if errors.Is(err, worktree.ErrBare) {
+	r.tree, err = WorkTreeOf(ctx, path)
+	if errors.Is(err, errBare) {
 		r.bare, err = door.UsageError{Err: err}, nil
 	}
-	if err == nil || errors.Is(err, worktree.ErrNoGit) { // printing a patch needs no tree
+	if err == nil || errors.Is(err, errNoGit) { // printing a patch needs no tree
 		err = do(r)
 	}
 	return errors.Join(err, r.repo.Close())
@@ -120,7 +119,7 @@ func (r *result) apply(ctx context.Context, out io.Writer, undo string) error {
 		if err == nil {
 			return errors.Join(r.run.setApplied(r.run.State.Published), r.printApplied(ctx, out, from, undo))
 		}
-		if !errors.As(err, new(*worktree.Conflict)) {
+		if !errors.As(err, new(*conflict)) {
 			return err
 		}
 		if first == nil {

@@ -17,7 +17,6 @@ import (
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/cmd/door"
-	"github.com/handrail-bot/handrail/cmd/worktree"
 	"github.com/handrail-bot/handrail/gitops/flock"
 	"github.com/handrail-bot/handrail/policy"
 	"github.com/handrail-bot/handrail/policy/untrusted"
@@ -96,7 +95,7 @@ func OrLast(ctx context.Context, id string) (string, error) {
 	if len(list) == 0 {
 		return "", errors.Join(door.Usage("there is no session on this machine yet: `handrail run` begins one"), err)
 	}
-	if tree, err := worktree.Of(ctx, "."); err == nil {
+	if tree, err := WorkTreeOf(ctx, "."); err == nil {
 		for _, r := range list {
 			if r.State.Task.Clone.Path == tree.Dir() {
 				return r.ID, nil

@@ -16,7 +16,7 @@ import (
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/store"
-	"github.com/handrail-bot/handrail/bot/store/gitref"
+	"github.com/handrail-bot/handrail/bot/store/threadref"
 	"github.com/handrail-bot/handrail/gitops"
 	"github.com/handrail-bot/handrail/policy/secret"
 )
@@ -39,7 +39,7 @@ func IsGit(address string) bool { return strings.HasPrefix(address, Prefix) }
 
 // Repository is a git repository with session logs.
 type Repository struct {
-	gitref.Repo
+	threadref.Repo
 
 	repo    *gitops.Mirror // the same repository
 	session string         // session in the address, or ""
@@ -104,7 +104,7 @@ func (r *Repository) Write(ctx context.Context, id string, events []session.Even
 	if r.session != "" && r.session != id {
 		return misuse("the log is that of session %s, and %s#%s is for another", id, r.address, r.session)
 	}
-	return gitref.Import(ctx, r, id, events)
+	return threadref.Import(ctx, r, id, events)
 }
 
 // Redact removes secrets, and chains the log anew if there were any. It returns the

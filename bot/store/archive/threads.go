@@ -11,7 +11,6 @@ import (
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/store"
-	"github.com/handrail-bot/handrail/bot/store/gitref"
 	"github.com/handrail-bot/handrail/bot/store/threadref"
 	"github.com/handrail-bot/handrail/policy/secret"
 )
@@ -48,12 +47,12 @@ func (s Stored) Name() string {
 
 // Sessions lists the sessions of the repository, or only those that the address selects.
 func (r *Repository) Sessions(ctx context.Context) (out []Stored, err error) {
-	all, err := r.repo.RemoteRefs(ctx, gitref.Prefix)
+	all, err := r.repo.RemoteRefs(ctx, threadref.Prefix)
 	if err != nil {
 		return nil, err
 	}
 	for _, ref := range slices.Sorted(maps.Keys(all)) {
-		ref = strings.TrimPrefix(ref, gitref.Prefix)
+		ref = strings.TrimPrefix(ref, threadref.Prefix)
 		found, err := r.stored(ctx, ref)
 		if errors.Is(err, context.Canceled) {
 			return nil, err
@@ -73,7 +72,7 @@ func (r *Repository) Sessions(ctx context.Context) (out []Stored, err error) {
 		return nil, misuse(
 			"%s holds no sessions: there is nothing below %s%s",
 			r.address,
-			gitref.Prefix,
+			threadref.Prefix,
 			map[bool]string{true: ". `git fetch origin '+refs/agent/*:refs/agent/*'` fetches them into a clone"}[!strings.Contains(r.address, "://")],
 		)
 	case len(out) == 0 && r.session != "":
@@ -85,7 +84,7 @@ func (r *Repository) Sessions(ctx context.Context) (out []Stored, err error) {
 // stored returns the sessions of a ref, newest first.
 func (r *Repository) stored(ctx context.Context, ref string) (out []Stored, err error) {
 	if !strings.HasPrefix(ref, threadRefs) {
-		events, err := gitref.Log(ctx, r, ref)
+		events, err := threadref.Log(ctx, r, ref)
 		if err != nil || len(events) == 0 {
 			return nil, cmp.Or(err, errors.New("it has no log"))
 		}
@@ -110,7 +109,7 @@ func (r *Repository) stored(ctx context.Context, ref string) (out []Stored, err 
 
 // thread opens the ref of a thread.
 func (r *Repository) thread(ctx context.Context, ref string) (store.Store, error) {
-	s := threadref.New(threadref.Config{Repo: r, Ref: gitref.Prefix + ref})
+	s := threadref.New(threadref.Config{Repo: r, Ref: threadref.Prefix + ref})
 	_, err := s.Store().Logs.Heads(ctx)
 	if !errors.Is(err, threadref.ErrSealed) {
 		return s.Store(), err
@@ -134,7 +133,7 @@ func (r *Repository) Read(ctx context.Context) (id string, events []session.Even
 		return r.inThread(ctx, ref, id)
 	}
 	if r.session != "" {
-		if events, err = gitref.Log(ctx, r, r.session); err != nil || len(events) > 0 {
+		if events, err = threadref.Log(ctx, r, r.session); err != nil || len(events) > 0 {
 			return r.session, events, err
 		}
 	}
@@ -149,7 +148,7 @@ func (r *Repository) Read(ctx context.Context) (id string, events []session.Even
 	if both || strings.HasPrefix(ref, threadRefs) {
 		return r.inThread(ctx, ref, id)
 	}
-	events, err = gitref.Log(ctx, r, ref)
+	events, err = threadref.Log(ctx, r, ref)
 	return ref, events, err
 }
 
@@ -157,7 +156,7 @@ func (r *Repository) Read(ctx context.Context) (id string, events []session.Even
 func (r *Repository) inThread(ctx context.Context, ref, id string) (string, []session.Event, error) {
 	kept, err := r.thread(ctx, ref)
 	if err != nil {
-		return "", nil, fmt.Errorf("%s: %w", gitref.Prefix+ref, err)
+		return "", nil, fmt.Errorf("%s: %w", threadref.Prefix+ref, err)
 	}
 	if id == "" {
 		list, err := kept.Sessions.List(ctx, store.Query{Limit: 1})
@@ -165,13 +164,13 @@ func (r *Repository) inThread(ctx context.Context, ref, id string) (string, []se
 			return "", nil, err
 		}
 		if len(list) == 0 {
-			return "", nil, misuse("%s holds no session in %s", r.address, gitref.Prefix+ref)
+			return "", nil, misuse("%s holds no session in %s", r.address, threadref.Prefix+ref)
 		}
 		id = list[0].ID
 	}
 	events, err := kept.Logs.Log(store.Fence{Key: id}).Events(ctx, 0)
 	if err == nil && len(events) == 0 {
-		err = misuse("%s holds no session %s in %s", r.address, id, gitref.Prefix+ref)
+		err = misuse("%s holds no session %s in %s", r.address, id, threadref.Prefix+ref)
 	}
 	return id, events, err
 }
