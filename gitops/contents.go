@@ -16,12 +16,12 @@ import (
 	"github.com/handrail-bot/handrail/gitops/objects"
 )
 
-// Contents are requested with version 2 of the protocol: it accepts any object id, and
+// contents are requested with version 2 of the protocol: it accepts any object id, and
 // the server need not check its refs.
 
-// Promises reports whether a remote supports partial clones: it sends commits without
+// promises reports whether a remote supports partial clones: it sends commits without
 // contents, and contents by id.
-func (w *Wire) Promises(ctx context.Context, remote string) (bool, error) {
+func (w *Wire) promises(ctx context.Context, remote string) (bool, error) {
 	s, err := w.fetchService(ctx, remote)
 	if err != nil {
 		return false, err
@@ -55,9 +55,9 @@ func (w *Wire) fetchService(ctx context.Context, remote string) (*service, error
 	return s, err
 }
 
-// Contents requests objects by id and returns a pack with exactly these. If the remote
+// contents requests objects by id and returns a pack with exactly these. If the remote
 // lacks one of them, the error is [objects.ErrNotFound].
-func (w *Wire) Contents(ctx context.Context, remote string, ids []plumbing.Hash) (io.ReadCloser, error) {
+func (w *Wire) contents(ctx context.Context, remote string, ids []plumbing.Hash) (io.ReadCloser, error) {
 	var body bytes.Buffer
 	e := pktline.NewEncoder(&body)
 	err := e.EncodeString("command=fetch\n")

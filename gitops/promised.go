@@ -20,7 +20,7 @@ func promise(ctx context.Context, m *Mirror, s *service) error {
 	if s.Empty || !s.Adv.Capabilities.Supports(capability.Filter) {
 		return nil
 	}
-	ok, err := m.wire.Promises(ctx, m.url)
+	ok, err := m.wire.promises(ctx, m.url)
 	if err != nil || !ok {
 		return err
 	}
@@ -71,7 +71,7 @@ func fetchMissing(ctx context.Context, m *Mirror, ids []plumbing.Hash) error {
 
 // fetchContents fetches contents in one request.
 func fetchContents(ctx context.Context, m *Mirror, ids []plumbing.Hash) (int64, error) {
-	pack, err := m.wire.Contents(ctx, m.url, ids)
+	pack, err := m.wire.contents(ctx, m.url, ids)
 	if err != nil {
 		return 0, err
 	}

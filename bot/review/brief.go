@@ -38,7 +38,7 @@ func (b Brief) Items(ctx context.Context) ([]session.Item, error) {
 	switch {
 	case err == nil:
 		words, _ := untrusted.Clean(string(text[:min(len(text), maxRules)]), "")
-		if PathRules(words) {
+		if pathRules(words) {
 			files, err := reads.Files(ctx, b.Client, b.Thread, maxRuledFiles)
 			if err != nil {
 				return nil, err
@@ -47,7 +47,7 @@ func (b Brief) Items(ctx context.Context) ([]session.Item, error) {
 			for _, f := range files.List {
 				names = append(names, f.Path)
 			}
-			words = RulesFor(words, names)
+			words = rulesFor(words, names)
 		}
 		out = append(
 			out,
@@ -94,7 +94,7 @@ func (b Brief) earlierFindings(ctx context.Context) ([]session.Item, error) {
 	}
 	var text strings.Builder
 	for _, f := range list {
-		fmt.Fprintf(&text, "- %s: %s%s\n", f.Where(), f.Claim, notes[Mark(f)])
+		fmt.Fprintf(&text, "- %s: %s%s\n", f.Where(), f.Claim, notes[findingMark(f)])
 	}
 	return []session.Item{
 		{

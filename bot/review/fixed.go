@@ -18,21 +18,21 @@ const (
 // as it can, and each pair once.
 type history struct {
 	Session
-	known map[string][]Change // by both commits
+	known map[string][]change // by both commits
 	list  map[string][]string // commits since one, the oldest first
 }
 
 func (s Session) history() history {
-	return history{Session: s, known: map[string][]Change{}, list: map[string][]string{}}
+	return history{Session: s, known: map[string][]change{}, list: map[string][]string{}}
 }
 
 // fixedIn names in the fixed rows the commit that changed their lines first. at holds the
 // commit of each finding, by its mark. A commit that cannot be found stays unnamed.
-func (h history) fixedIn(ctx context.Context, rows []Row, at map[string]string) error {
+func (h history) fixedIn(ctx context.Context, rows []row, at map[string]string) error {
 	n := 0
 	for i, r := range rows {
-		from := at[Mark(r.Finding)]
-		if r.State != Fixed || r.Finding.Old || from == "" || from == h.commit() || n == maxFixed {
+		from := at[findingMark(r.Finding)]
+		if r.State != fixed || r.Finding.Old || from == "" || from == h.commit() || n == maxFixed {
 			continue
 		}
 		n++
@@ -77,12 +77,12 @@ func (h history) find(ctx context.Context, f session.Finding, from string) (stri
 // gone reports whether a line of a finding is removed between two commits.
 func (h history) gone(ctx context.Context, f session.Finding, from, to string) (bool, error) {
 	changes, err := h.changes(ctx, from, to)
-	return Touched(f, changes), err
+	return touched(f, changes), err
 }
 
 // changes returns the changes between two commits. They are nil if the second one does not
 // follow the first, or if too many were compared.
-func (h history) changes(ctx context.Context, from, to string) ([]Change, error) {
+func (h history) changes(ctx context.Context, from, to string) ([]change, error) {
 	changes, ok := h.known[from+to]
 	if ok || len(h.known) >= maxSeenCommits {
 		return changes, nil
@@ -105,9 +105,9 @@ func (h history) isRepeat(
 	ctx context.Context, all []session.Finding, i int, at map[string]string, talks []talk,
 ) (bool, error) {
 	f := all[i]
-	mark, to := Mark(f), at[Mark(f)]
+	mark, to := findingMark(f), at[findingMark(f)]
 	for j, g := range all {
-		other := Mark(g)
+		other := findingMark(g)
 		from := at[other]
 		switch {
 		case other == mark && j < i:
@@ -122,9 +122,9 @@ func (h history) isRepeat(
 			if changes == nil {
 				continue
 			}
-			g = Follow(g, changes)
+			g = follow(g, changes)
 		}
-		if Same(g, f) {
+		if same(g, f) {
 			return true, nil
 		}
 	}
@@ -141,7 +141,7 @@ func (h history) isGone(ctx context.Context, f session.Finding, from string) (bo
 	if err != nil && ghapp.KindOf(err) != ghapp.Permanent {
 		return false, err
 	}
-	return changes != nil && Follow(f, changes).Line == 0, nil
+	return changes != nil && follow(f, changes).Line == 0, nil
 }
 
 func hasThread(talks []talk, mark string) bool {
@@ -149,27 +149,27 @@ func hasThread(talks []talk, mark string) bool {
 }
 
 // changesOf returns the changes of files as a finding is followed through them.
-func changesOf(files []reads.File) []Change {
-	out := []Change{}
+func changesOf(files []reads.File) []change {
+	out := []change{}
 	for _, f := range files {
 		from := f.Previous
 		if from == "" {
 			from = f.Path
 		}
-		out = append(out, Change{From: from, To: f.Path, Patch: f.Patch, Deleted: f.Status == "removed"})
+		out = append(out, change{From: from, To: f.Path, Patch: f.Patch, Deleted: f.Status == "removed"})
 	}
 	return out
 }
 
 // checks returns the checks of the commit that was read. A refusal by GitHub is no error.
-func (s Session) checks(ctx context.Context) (out []Check, err error) {
+func (s Session) checks(ctx context.Context) (out []check, err error) {
 	list, err := reads.OthersChecks(ctx, s.Client, s.commit())
 	if ghapp.KindOf(err) == ghapp.Permanent && err != nil {
 		return nil, nil
 	}
 	at := map[string]int{}
 	for _, c := range list {
-		one := Check{Name: c.Name, Result: "neutral", ID: c.ID}
+		one := check{Name: c.Name, Result: "neutral", ID: c.ID}
 		switch {
 		case c.Running():
 			one.Result = "running"

@@ -44,8 +44,8 @@ func TestFixedInItsCommit(t *testing.T) {
 		"a place that stays":      {two(1), begin, ""},
 		"a place in another file": {session.Finding{Path: "b.go", Line: 4}, begin, "b"},
 	} {
-		rows := []Row{{Finding: c.f, State: Fixed}}
-		p.must(s.history().fixedIn(t.Context(), rows, map[string]string{Mark(c.f): c.from}))
+		rows := []row{{Finding: c.f, State: fixed}}
+		p.must(s.history().fixedIn(t.Context(), rows, map[string]string{findingMark(c.f): c.from}))
 		if (rows[0].Commit == "") != (c.want == "") || rows[0].Commit == commit {
 			t.Errorf("%s: fixed in %q", name, rows[0].Commit)
 		}

@@ -64,9 +64,9 @@ func (s Session) Post(ctx context.Context) (address, coverage string, err error)
 	}
 	now := map[string]session.Finding{}
 	for i, f := range told {
-		now[Mark(f)] = in.Said[i]
+		now[findingMark(f)] = in.Said[i]
 	}
-	r := Compose(in)
+	r := compose(in)
 	if !r.Empty() {
 		ref, err := s.put(ctx, in, r)
 		if err != nil {
@@ -77,7 +77,7 @@ func (s Session) Post(ctx context.Context) (address, coverage string, err error)
 	h := s.history()
 	rows, err := h.rows(ctx, all, now, in.At, talks)
 	for _, f := range r.All() {
-		rows = append(rows, Row{Finding: f, Now: f, State: Open})
+		rows = append(rows, row{Finding: f, Now: f, State: open})
 	}
 	if err == nil && s.Pull != nil && len(rows) > 0 {
 		if err = h.fixedIn(ctx, rows, in.At); err == nil {
@@ -99,7 +99,7 @@ func (s Session) Post(ctx context.Context) (address, coverage string, err error)
 
 // earlierOutcomes reads the outcome of earlier findings. A rejected finding is never repeated. One
 // that the bot resolved because its code was gone is reported again if the code is back.
-func (s Session) earlierOutcomes(ctx context.Context, in *Input) ([]talk, error) {
+func (s Session) earlierOutcomes(ctx context.Context, in *input) ([]talk, error) {
 	if s.Pull == nil {
 		return nil, nil
 	}
@@ -120,7 +120,7 @@ func (s Session) earlierOutcomes(ctx context.Context, in *Input) ([]talk, error)
 	said := in.Said
 	in.Said = nil
 	for _, f := range said {
-		m := Mark(f)
+		m := findingMark(f)
 		if isNo[m] {
 			in.No = append(in.No, f)
 		}
@@ -134,12 +134,12 @@ func (s Session) earlierOutcomes(ctx context.Context, in *Input) ([]talk, error)
 // settle resolves the threads about code that is gone, without a word: the list of findings
 // says the rest. A thread stays open if the finding was made again in other code. A refusal
 // by GitHub is no error.
-func (s Session) settle(ctx context.Context, in Input, talks []talk) error {
+func (s Session) settle(ctx context.Context, in input, talks []talk) error {
 	for _, t := range talks {
 		again := slices.ContainsFunc(in.Findings, func(f session.Finding) bool {
 			return f.Refuted == "" &&
-				(Mark(f) == t.mark || slices.ContainsFunc(in.Said,
-					func(e session.Finding) bool { return Mark(e) == t.mark && Same(e, f) }))
+				(findingMark(f) == t.mark || slices.ContainsFunc(in.Said,
+					func(e session.Finding) bool { return findingMark(e) == t.mark && same(e, f) }))
 		})
 		if !t.gone || t.isNo || t.Resolved || again || !s.State.Finished() { //control:threads-that-stay
 			continue
@@ -157,8 +157,8 @@ func (s Session) settle(ctx context.Context, in Input, talks []talk) error {
 }
 
 // input collects the facts for a review.
-func (s Session) input(ctx context.Context) (in Input, err error) {
-	in = Input{MaxComments: s.MaxComments, Least: s.Least, Link: s.link}
+func (s Session) input(ctx context.Context) (in input, err error) {
+	in = input{MaxComments: s.MaxComments, Least: s.Least, Link: s.link}
 	for _, f := range s.State.Findings {
 		if f.Seq <= s.After {
 			if f.Refuted == "" {
@@ -177,7 +177,7 @@ func (s Session) input(ctx context.Context) (in Input, err error) {
 	for _, v := range before {
 		for _, f := range v.Findings {
 			if f.Refuted == "" {
-				in.Said, in.At[Mark(*f.Finding)] = append(in.Said, *f.Finding), v.Published
+				in.Said, in.At[findingMark(*f.Finding)] = append(in.Said, *f.Finding), v.Published
 			}
 		}
 	}
@@ -192,7 +192,7 @@ func (s Session) input(ctx context.Context) (in Input, err error) {
 		in.Moved = s.commit()
 	}
 	for _, f := range files {
-		in.Files = append(in.Files, File{Path: f.Path, Patch: f.Patch})
+		in.Files = append(in.Files, file{Path: f.Path, Patch: f.Patch})
 		switch {
 		case s.read(f.Path):
 			in.Read++
@@ -204,13 +204,13 @@ func (s Session) input(ctx context.Context) (in Input, err error) {
 }
 
 // follow moves the earlier findings to their lines in the commit that was read now.
-func (s Session) follow(ctx context.Context, in *Input) error {
+func (s Session) follow(ctx context.Context, in *input) error {
 	if s.Pull == nil {
 		return nil
 	}
-	known := map[string][]Change{}
+	known := map[string][]change{}
 	for i, f := range in.Said {
-		from := in.At[Mark(f)]
+		from := in.At[findingMark(f)]
 		if from == "" || from == s.commit() {
 			continue
 		}
@@ -224,7 +224,7 @@ func (s Session) follow(ctx context.Context, in *Input) error {
 			}
 		}
 		changes, ok := known[from]
-		if in.Said[i] = Follow(f, changes); !ok {
+		if in.Said[i] = follow(f, changes); !ok {
 			in.Said[i].Line, in.Said[i].End = 0, 0
 		}
 	}
@@ -238,9 +238,9 @@ const maxHeads = 10
 // them on their present lines, and at the commits where they were made, by their marks.
 func (h history) rows(
 	ctx context.Context, all []session.Finding, now map[string]session.Finding, at map[string]string, talks []talk,
-) (rows []Row, err error) {
+) (rows []row, err error) {
 	for i, f := range all {
-		mark := Mark(f)
+		mark := findingMark(f)
 		again, gone := false, false
 		if h.Pull != nil {
 			if again, err = h.isRepeat(ctx, all, i, at, talks); err == nil && !again && !hasThread(talks, mark) {
@@ -253,9 +253,9 @@ func (h history) rows(
 		if again { //control:repeat-is-no-row
 			continue
 		}
-		row := Row{Finding: f, Now: now[mark], State: Open}
+		row := row{Finding: f, Now: now[mark], State: open}
 		if gone { //control:gone-is-fixed
-			row.State = Fixed
+			row.State = fixed
 		}
 		for _, t := range talks {
 			if t.mark != mark {
@@ -263,9 +263,9 @@ func (h history) rows(
 			}
 			switch row.At = t.root; {
 			case t.isNo:
-				row.State = Answered
+				row.State = answered
 			case t.gone || t.ended:
-				row.State = Fixed
+				row.State = fixed
 			}
 		}
 		rows = append(rows, row)
@@ -276,11 +276,11 @@ func (h history) rows(
 // stand keeps the one comment of a pull request that lists all findings with their state. It
 // is edited across pushes; without any finding there is none. The comment of a request shows
 // the list itself: it is returned then, unless that comment is there already.
-func (s Session) stand(ctx context.Context, in Input, rows []Row) (list string, err error) {
+func (s Session) stand(ctx context.Context, in input, rows []row) (list string, err error) {
 	if s.Pull == nil || len(rows) == 0 {
 		return "", nil
 	}
-	text := Standing(rows, in, s.commit(), s.Home, s.Thread.Number)
+	text := standing(rows, in, s.commit(), s.Home, s.Thread.Number)
 	key := "standing-" + ghapp.Digest(s.Thread.Key())
 	there, err := s.Has(ctx, key)
 	if err != nil || s.Asked && !there {
@@ -337,7 +337,7 @@ const maxTries = 6
 // put posts a review in one piece. GitHub refuses a whole review for one bad comment and
 // need not say which one. Each further attempt therefore moves one group of comments to
 // the summary. Each attempt is a write with its own key, so a crash repeats none of them.
-func (s Session) put(ctx context.Context, in Input, r Review) (ghapp.Ref, error) {
+func (s Session) put(ctx context.Context, in input, r review) (ghapp.Ref, error) {
 	key := "review-" + s.postingID()
 	parts := suspects(r.Comments)
 	whom, err := s.whom(ctx, r)
@@ -347,7 +347,7 @@ func (s Session) put(ctx context.Context, in Input, r Review) (ghapp.Ref, error)
 	for try := 0; s.Pull != nil && try <= len(parts)+1; try++ {
 		now, at := r, key
 		if try > 0 {
-			now = in.Without(r, func(c Comment) bool { return try > len(parts) || slices.Contains(parts[try-1], c.Mark) }) //control:refused-is-split
+			now = in.Without(r, func(c comment) bool { return try > len(parts) || slices.Contains(parts[try-1], c.Mark) }) //control:refused-is-split
 			at = fmt.Sprintf("%s-%d", key, try+1)
 		}
 		ref, err := s.Ensure(
@@ -359,7 +359,7 @@ func (s Session) put(ctx context.Context, in Input, r Review) (ghapp.Ref, error)
 			return ref, err
 		}
 	}
-	all := in.Without(r, func(Comment) bool { return true }) //control:refused-is-told
+	all := in.Without(r, func(comment) bool { return true }) //control:refused-is-told
 	ref, err := s.Ensure(
 		ctx,
 		ghapp.Write{Key: key + "-below", Kind: ghapp.WriteComment, Mentions: whom, Body: all.Body, First: true},
@@ -369,7 +369,7 @@ func (s Session) put(ctx context.Context, in Input, r Review) (ghapp.Ref, error)
 
 // whom returns the accounts that a review mentions: the author, if it was not asked for and
 // has a sure finding of high severity.
-func (s Session) whom(ctx context.Context, r Review) ([]string, error) {
+func (s Session) whom(ctx context.Context, r review) ([]string, error) {
 	grave := func(f session.Finding) bool { return f.Severity == session.High && f.Unsure == "" }
 	if s.Asked || s.Author == nil || !slices.ContainsFunc(r.All(), grave) { //control:mention-of-high-severity
 		return nil, nil
@@ -379,15 +379,15 @@ func (s Session) whom(ctx context.Context, r Review) ([]string, error) {
 
 // suspects divides comments into groups of marks. The comments that GitHub most often
 // refuses come first: those on the old side or on several lines.
-func suspects(list []Comment) (parts [][]string) {
+func suspects(list []comment) (parts [][]string) {
 	list = slices.Clone(list)
-	doubtful := func(c Comment) int {
+	doubtful := func(c comment) int {
 		if c.Old || c.From > 0 {
 			return 0
 		}
 		return 1
 	}
-	slices.SortStableFunc(list, func(a, b Comment) int { return doubtful(a) - doubtful(b) })
+	slices.SortStableFunc(list, func(a, b comment) int { return doubtful(a) - doubtful(b) })
 	n := min(len(list), maxTries-2) // without the first attempt and the last, which has no comments
 	for i := range n {
 		var part []string
@@ -399,7 +399,7 @@ func suspects(list []Comment) (parts [][]string) {
 	return parts
 }
 
-func (s Session) spec(r Review) *ghapp.ReviewSpec {
+func (s Session) spec(r review) *ghapp.ReviewSpec {
 	spec := &ghapp.ReviewSpec{Commit: s.commit(), Body: r.Body}
 	if len(r.Comments) == 0 {
 		spec.Commit = "" // it may be gone, and no line needs it

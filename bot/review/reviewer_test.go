@@ -37,9 +37,9 @@ func TestRefusedReview(t *testing.T) {
 		{10, nil, 1, 10}, {1, []int{1}, 2, 0}, {3, []int{2}, 3, 2}, {4, []int{4}, 5, 3}, {10, []int{9}, 5, 7}, {10, []int{1}, 2, 8},
 		{10, []int{1, 9}, 6, 0}, {3, []int{-1}, 6, 0}, {0, []int{-1}, 3, 0},
 	} {
-		in := Input{MaxComments: 10, Link: func(f session.Finding) string { return "https://h/" + f.Where() }}
+		in := input{MaxComments: 10, Link: func(f session.Finding) string { return "https://h/" + f.Where() }}
 		patch := fmt.Sprintf("@@ -0,0 +1,%d @@%s", c.comments, strings.Repeat("\n+x", c.comments))
-		in.Files = []File{{Path: "a.go", Patch: patch}}
+		in.Files = []file{{Path: "a.go", Patch: patch}}
 		for n := range c.comments {
 			in.Findings = append(in.Findings, session.Finding{Path: "a.go", Line: n + 1, Severity: session.Low, Claim: fmt.Sprint("claim", n+1), Why: "w"})
 		}
@@ -48,7 +48,7 @@ func TestRefusedReview(t *testing.T) {
 		}
 		gh := &fussy{bad: c.bad}
 		s := Session{ID: "s1", State: session.NewState(), Place: Place{Pull: &ghapp.Pull{}}, Ensure: gh.ensure}
-		ref, err := s.put(t.Context(), in, Compose(in))
+		ref, err := s.put(t.Context(), in, compose(in))
 		if err != nil || ref.URL == "" {
 			t.Fatalf("%+v: %v, %v", c, ref, err)
 		}
@@ -79,7 +79,7 @@ func TestRefusedReview(t *testing.T) {
 	s := Session{State: session.NewState(), Place: Place{Pull: &ghapp.Pull{}}, Ensure: func(context.Context, ghapp.Write) (ghapp.Ref, error) {
 		return ghapp.Ref{}, errors.New("gone away")
 	}}
-	if _, err := s.put(t.Context(), Input{}, Review{}); err == nil || err.Error() != "gone away" {
+	if _, err := s.put(t.Context(), input{}, review{}); err == nil || err.Error() != "gone away" {
 		t.Errorf("got %v", err)
 	}
 }

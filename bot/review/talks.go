@@ -51,7 +51,7 @@ func (p Place) talks(
 		}
 		one := talk{ReviewThread: t, root: t.Comments[0].ID}
 		one.mark, one.look, _ = strings.Cut(keyed(t.Comments[0].Body), ".")
-		if !IsMark(one.mark) {
+		if !isMark(one.mark) {
 			continue
 		}
 		if err := one.readReplies(ctx, self, counts); err != nil {
@@ -73,7 +73,7 @@ func (t *talk) readReplies(
 		if strings.EqualFold(cm.Author, self) {
 			continue
 		}
-		isNo, said := AnswersNo(cm.Body)
+		isNo, said := answersNo(cm.Body)
 		if !said || isNo == t.isNo {
 			continue
 		}
@@ -153,7 +153,7 @@ func (p Place) markGone(ctx context.Context, c *ghapp.Client, list []talk, head 
 		if t.StartLine > 0 && t.StartLine < t.Line {
 			lines = t.Line - t.StartLine + 1
 		}
-		list[i].gone = Gone(t.Hunk, lines, text[t.Path]) //control:code-is-gone
+		list[i].gone = gone(t.Hunk, lines, text[t.Path]) //control:code-is-gone
 	}
 	return nil
 }

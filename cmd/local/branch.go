@@ -24,7 +24,7 @@ func (s *Session) checkFree(ctx context.Context, branch string, tree WorkTree) e
 	if err := policy.ValidateBranch(branch); err != nil {
 		return door.UsageError{Err: err}
 	}
-	if slices.Contains([]string{"main", "master", tree.Default(ctx)}, branch) { //control:run-not-the-default
+	if slices.Contains([]string{"main", "master", tree.defaultBranch(ctx)}, branch) { //control:run-not-the-default
 		return door.Usage("%s is the default branch: choose another one for the result", branch)
 	}
 	above, err := s.branchAbove(ctx, branch)

@@ -124,7 +124,7 @@ func Open(ctx context.Context, term *terminal.Terminal, w Wish) (s *Session, err
 	tree, err := WorkTreeOf(ctx, s.Task.Clone.Path)
 	switch {
 	case err == nil:
-		s.Task.Clone.Path = tree.Dir()
+		s.Task.Clone.Path = tree.dir
 	case before != nil, errors.Is(err, errBare):
 	case errors.Is(err, errNoGit):
 		term.Say(
@@ -136,13 +136,13 @@ func Open(ctx context.Context, term *terminal.Terminal, w Wish) (s *Session, err
 			untrusted.EscapeLine(strings.Join(strings.Fields(err.Error()), " ")),
 		)
 	}
-	settings, by := tree.Settings(ctx)
+	settings, by := tree.settings(ctx)
 	s.repo.Follow(settings)
 	s.by = by
 	if before == nil {
 		return s, s.begin(ctx, w, tree)
 	}
-	if at := tree.CheckedOut(ctx, before.State.Branch); at != "" { //control:run-not-checked-out
+	if at := tree.checkedOut(ctx, before.State.Branch); at != "" { //control:run-not-checked-out
 		return s, door.Usage(
 			"the session's branch %s is checked out in %s, and its files would not follow: check out another one there first, for example with `git switch -`",
 			before.State.Branch,
@@ -159,7 +159,7 @@ func (s *Session) here(ctx context.Context, w *Wish, before *StoredRun) {
 		return
 	}
 	w.Repo = own
-	if at, err := WorkTreeOf(ctx, "."); err == nil && at.Dir() != own {
+	if at, err := WorkTreeOf(ctx, "."); err == nil && at.dir != own {
 		s.term.Say("Session %s works in %s, and not in this clone.", w.Session, own)
 	}
 }

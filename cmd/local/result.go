@@ -33,7 +33,7 @@ func (c *Diff) Run(ctx context.Context, w *door.Console) error {
 	})
 }
 
-// Apply is `handrail apply`.
+// apply is `handrail apply`.
 type Apply struct {
 	Session string `arg:"" optional:"" help:"Session of handrail run; the last one otherwise."`
 	Repo    string `type:"path" placeholder:"DIR" help:"The clone, if it is no longer the session's own."`
@@ -115,7 +115,7 @@ func (r *result) apply(ctx context.Context, out io.Writer, undo string) error {
 		if patch == "" {
 			continue
 		}
-		err = r.tree.Apply(ctx, patch, false)
+		err = r.tree.apply(ctx, patch, false)
 		if err == nil {
 			return errors.Join(r.run.setApplied(r.run.State.Published), r.printApplied(ctx, out, from, undo))
 		}
@@ -156,13 +156,13 @@ func (r *result) unapply(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if err := r.tree.Apply(ctx, patch, true); err != nil {
+	if err := r.tree.apply(ctx, patch, true); err != nil {
 		return r.errFit(ctx, err)
 	}
 	_, err = fmt.Fprintf(
 		out,
 		"Undone in your files in %s.\nThe branch %s still has it.\n",
-		r.tree.Dir(),
+		r.tree.dir,
 		r.run.State.Branch,
 	)
 	return errors.Join(r.run.setApplied(""), err)
@@ -181,7 +181,7 @@ func (r *result) printApplied(ctx context.Context, out io.Writer, from, undo str
 	_, err = fmt.Fprintf(
 		out,
 		"Applied to your files in %s: %s\n  %s    undoes that\n",
-		r.tree.Dir(),
+		r.tree.dir,
 		firstFiles(list),
 		cmp.Or(undo, terminal.Command("undo", r.run.ID, "--applied")),
 	)

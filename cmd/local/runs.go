@@ -24,7 +24,7 @@ import (
 
 const logEnd, lockEnd, appliedEnd = ".jsonl", ".lock", ".applied"
 
-// Dir returns the directory of the logs. It may be missing.
+// dir returns the directory of the logs. It may be missing.
 func Dir() (string, error) {
 	root := os.Getenv("XDG_STATE_HOME")
 	if !filepath.IsAbs(root) { // the standard has others ignored
@@ -97,7 +97,7 @@ func OrLast(ctx context.Context, id string) (string, error) {
 	}
 	if tree, err := WorkTreeOf(ctx, "."); err == nil {
 		for _, r := range list {
-			if r.State.Task.Clone.Path == tree.Dir() {
+			if r.State.Task.Clone.Path == tree.dir {
 				return r.ID, nil
 			}
 		}

@@ -59,9 +59,6 @@ func WorkTreeOf(ctx context.Context, dir string) (WorkTree, error) {
 	return WorkTree{strings.TrimSuffix(list[:i], "\n"+own), info}, err
 }
 
-// Dir returns the root directory of the tree.
-func (t WorkTree) Dir() string { return t.dir }
-
 // always are settings of each command: no programs of the repository, plain names, and no
 // refusal of ends of lines that git would convert.
 var always = [...]string{
@@ -102,9 +99,9 @@ func (t WorkTree) with(ctx context.Context, in io.Reader, env []string, args ...
 	return out.String(), err
 }
 
-// Changed returns the paths with uncommitted changes, untracked files included. Ignored
+// changed returns the paths with uncommitted changes, untracked files included. Ignored
 // files, and the files of submodules, are left out.
-func (t WorkTree) Changed(ctx context.Context) ([]string, error) {
+func (t WorkTree) changed(ctx context.Context) ([]string, error) {
 	text, err := t.git(
 		ctx, nil, "status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=normal", "--ignore-submodules=dirty",
 	)
@@ -117,10 +114,10 @@ func (t WorkTree) Changed(ctx context.Context) ([]string, error) {
 	return out, err
 }
 
-// Snapshot commits the changes of [Tree.Changed] on top of head, and returns the commit. It
+// snapshot commits the changes of [Tree.Changed] on top of head, and returns the commit. It
 // leaves the branch and the index alone, and uses one of its own in the directory dir.
 // Repositories inside that are no submodules are left out and returned.
-func (t WorkTree) Snapshot(
+func (t WorkTree) snapshot(
 	ctx context.Context,
 	dir, head string,
 	by gitops.Signature,
@@ -207,11 +204,11 @@ func (t WorkTree) path(name string) string {
 // maxSettings is the number of bytes to read of a file of settings.
 const maxSettings = 1 << 20
 
-// Settings returns the settings by which git would commit here: the owner's ignore and
+// settings returns the settings by which git would commit here: the owner's ignore and
 // attributes files, those in the repository, core.autocrlf and core.ignoreCase; and the committer, the zero
 // value if git knows no name or no address. Without a tree the committer alone is known; unreadable files
 // count as empty, as for git.
-func (t WorkTree) Settings(ctx context.Context) (s gitops.Settings, by gitops.Signature) {
+func (t WorkTree) settings(ctx context.Context) (s gitops.Settings, by gitops.Signature) {
 	set := t.values(ctx, `^(user\.(name|email)|core\.(excludesfile|attributesfile|autocrlf|ignorecase)|`+filterKeys+`)$`)
 	by = gitops.Signature{Name: strings.TrimSpace(set["user.name"]), Email: strings.TrimSpace(set["user.email"])}
 	if by.Name == "" || by.Email == "" {
@@ -297,9 +294,9 @@ func (t WorkTree) read(name string) string {
 	return string(data)
 }
 
-// Default returns the default branch of the remote origin, as recorded in this clone. It
+// defaultBranch returns the default branch of the remote origin, as recorded in this clone. It
 // is empty if unknown.
-func (t WorkTree) Default(ctx context.Context) string {
+func (t WorkTree) defaultBranch(ctx context.Context) string {
 	name, err := t.git(ctx, nil, "symbolic-ref", "--quiet", "--short", "refs/remotes/origin/HEAD")
 	if err != nil {
 		return ""
@@ -317,12 +314,12 @@ type conflict struct {
 // Error implements error.
 func (c *conflict) Error() string { return strings.Join(c.Said, "; ") }
 
-// Apply applies a patch to the files, or reverts it if back. If the files have other
+// apply applies a patch to the files, or reverts it if back. If the files have other
 // changes in the same places, nothing changes and the error is a [Conflict].
 //
 // Git compares a file as its filters would commit it. A patch may have files that no filter
 // ran on, so one that does not fit is tried without them, as a whole and then file by file.
-func (t WorkTree) Apply(ctx context.Context, patch string, back bool) error {
+func (t WorkTree) apply(ctx context.Context, patch string, back bool) error {
 	args := []string{"apply", "--whitespace=nowarn"}
 	if back {
 		args = append(args, "--reverse")
@@ -416,9 +413,9 @@ func filters(set map[string]string) map[string]string {
 	return out
 }
 
-// CheckedOut returns the directory in which a branch of this clone is checked out. It is
+// checkedOut returns the directory in which a branch of this clone is checked out. It is
 // empty if there is none.
-func (t WorkTree) CheckedOut(ctx context.Context, branch string) string {
+func (t WorkTree) checkedOut(ctx context.Context, branch string) string {
 	list, err := t.git(ctx, nil, "worktree", "list", "--porcelain", "-z")
 	if err != nil {
 		return ""

@@ -1,4 +1,4 @@
-package local_test
+package local
 
 import (
 	"fmt"
@@ -10,7 +10,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/handrail-bot/handrail/cmd/local"
 	"github.com/handrail-bot/handrail/gitops"
 )
 
@@ -49,7 +48,7 @@ func TestSettings(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH"))
-	tree, err := local.WorkTreeOf(t.Context(), dir)
+	tree, err := WorkTreeOf(t.Context(), dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +56,7 @@ func TestSettings(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := gitops.Settings{Ignored: "*.log\n\ntmp/\n", Below: "*.go text\n", AutoCRLF: true, Filters: []string{"a.b"}}
-	got, by := tree.Settings(t.Context())
+	got, by := tree.settings(t.Context())
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -95,11 +94,11 @@ func TestPlaces(t *testing.T) {
 		}
 		for _, at := range []string{top, below, "."} {
 			t.Chdir(below)
-			tree, err := local.WorkTreeOf(t.Context(), at)
-			if err != nil || tree.Dir() != top {
-				t.Errorf("%q: %q, %v; want %q", at, tree.Dir(), err, top)
+			tree, err := WorkTreeOf(t.Context(), at)
+			if err != nil || tree.dir != top {
+				t.Errorf("%q: %q, %v; want %q", at, tree.dir, err, top)
 			}
-			got, _ := tree.Settings(t.Context())
+			got, _ := tree.settings(t.Context())
 			if !strings.HasSuffix(got.Ignored, "\ntmp/\n") || got.Above != "*.go text\n" {
 				t.Errorf("%q: %+v", at, got)
 			}
