@@ -31,7 +31,7 @@ var controlsOfAgent = []control{
 	{"egress-logged", "drop", "./agent/workspace/egress", "TestTold"},
 	{"egress-told", "drop", "./agent/workspace/bwrap", "TestConformance/overlay/way"},
 	{"refused-in-the-title", "false", "./agent/tools/builtin", "TestRefused"},
-	{"egress-own-network", "false", "./agent/workspace/forward", "TestListen"},
+	{"egress-own-network", "false", "./agent/workspace/egress", "TestListen"},
 	{"egress-not-local", "false", "./agent/workspace/local", "TestConformance/way"},
 	{"egress-bound", "value w.Network", "./agent/work", "TestReaches"},
 	{"hosts-narrow", "value repo.Reaches()", "./policy", "TestMerge"},

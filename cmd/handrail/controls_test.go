@@ -264,7 +264,7 @@ var controls = slices.Concat(controlsOfAgent, controlsOfBot, controlsOfReview, c
 	{"left-writes-are-made", "value nil", "./cmd/handrail", "TestScripts/serve_check_late"},
 	{"labels-are-tried-again", "value nil", "./cmd/handrail", "TestScripts/serve_labels_late"},
 	{"status-says-waiting", "false", "./cmd/handrail", "TestScripts/serve_model_down"},
-	{"not-ready-at-once", "drop", "./bot/ready", "TestMet"},
+	{"not-ready-at-once", "drop", "./cmd/handrail", "TestMet"},
 	{"asked-in-the-line", "true", "./cmd/handrail", "TestScripts/serve_line_question"},
 	{"answer-where-asked", "false", "./bot", "TestAsides"},
 	{"own-edits-cost-nothing", "value src, true, nil", "./bot", "TestOwnEdits"},

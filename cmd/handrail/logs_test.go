@@ -18,7 +18,6 @@ import (
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/store"
-	"github.com/handrail-bot/handrail/bot/store/archive"
 	"github.com/handrail-bot/handrail/bot/store/storetest"
 	"github.com/handrail-bot/handrail/bot/store/threadref"
 	"github.com/handrail-bot/handrail/policy/longtest"
@@ -84,7 +83,7 @@ func TestRoundTrip(t *testing.T) {
 		t.Run(filepath.Base(golden), func(t *testing.T) {
 			want, err := os.ReadFile(golden)
 			must(t, err)
-			id, events, err := archive.ReadText(want)
+			id, events, err := threadref.ReadText(want)
 			must(t, err)
 			dir := t.TempDir()
 			first, last, file := filepath.Join(dir, "first.db"), filepath.Join(dir, "last.db"), filepath.Join(dir, "log")
@@ -165,7 +164,7 @@ func TestRefHasOneWriter(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			const rounds = 6
 			ref := threadref.Prefix + strings.ReplaceAll(name, " ", "-") // the same files on the same parent would be the same commit
-			writers := []*archive.Repository{openRepository(t, at), openRepository(t, at)}
+			writers := []*threadref.Repository{openRepository(t, at), openRepository(t, at)}
 			moved := 0
 			defer func() { t.Logf("%d writes won, %d were told that the ref had moved", 2*rounds, moved) }()
 			_, start, err := writers[0].ReadRef(t.Context(), ref)
@@ -196,9 +195,9 @@ func TestRefHasOneWriter(t *testing.T) {
 }
 
 // openRepository opens a repository as the verbs do, with a copy of its own.
-func openRepository(t *testing.T, address string) *archive.Repository {
+func openRepository(t *testing.T, address string) *threadref.Repository {
 	t.Helper()
-	r, err := archive.Open(t.Context(), archive.Config{}, archive.Prefix+address)
+	r, err := threadref.OpenRepository(t.Context(), threadref.ArchiveConfig{}, threadref.GitAddress+address)
 	must(t, err)
 	t.Cleanup(func() { must(t, r.Close()) })
 	return r
@@ -207,7 +206,7 @@ func openRepository(t *testing.T, address string) *archive.Repository {
 // race has both writers add a file to what they saw at start, at once. The
 // one that loses reads again and tries again, maybe more than once: it can be
 // told while the other one still writes. It returns how many lost.
-func race(t *testing.T, writers []*archive.Repository, ref string, round int, start string) (moved int) {
+func race(t *testing.T, writers []*threadref.Repository, ref string, round int, start string) (moved int) {
 	t.Helper()
 	var mu sync.Mutex
 	var wg sync.WaitGroup
@@ -233,7 +232,7 @@ func race(t *testing.T, writers []*archive.Repository, ref string, round int, st
 
 // addFile adds a file to a ref that is believed to be at a commit, or is
 // where it is.
-func addFile(ctx context.Context, w *archive.Repository, ref, name string, at *string) error {
+func addFile(ctx context.Context, w *threadref.Repository, ref, name string, at *string) error {
 	files, now, err := w.ReadRef(ctx, ref)
 	if err != nil {
 		return err

@@ -20,7 +20,6 @@ import (
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest"
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/ghcheck"
 	"github.com/handrail-bot/handrail/bot/store"
-	"github.com/handrail-bot/handrail/bot/store/archive"
 	"github.com/handrail-bot/handrail/bot/store/storetest"
 	"github.com/handrail-bot/handrail/bot/store/threadref"
 	"github.com/handrail-bot/handrail/cmd/config"
@@ -179,7 +178,7 @@ func writeRefs(t *testing.T, dir string, ids []string, database string) {
 	gitRun(t, "init", "--quiet", "--bare", path)
 	db, err := records.Open(t.Context(), config.Server{Database: database}, logger(os.Stderr, "error"))
 	must(t, err)
-	must(t, sessions.WithRepository(t.Context(), &door.Console{Log: logger(os.Stderr, "error")}, archive.Prefix+path, func(r *archive.Repository) error {
+	must(t, sessions.WithRepository(t.Context(), &door.Console{Log: logger(os.Stderr, "error")}, threadref.GitAddress+path, func(r *threadref.Repository) error {
 		for _, id := range ids {
 			events, err := db.Logs.Log(store.Fence{Key: id}).Events(t.Context(), 0)
 			must(t, err)

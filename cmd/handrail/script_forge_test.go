@@ -18,7 +18,6 @@ import (
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest"
 	"github.com/handrail-bot/handrail/bot/schedule"
 	"github.com/handrail-bot/handrail/bot/store"
-	"github.com/handrail-bot/handrail/bot/store/archive"
 	"github.com/handrail-bot/handrail/bot/store/threadref"
 	"github.com/handrail-bot/handrail/bot/thread"
 	"github.com/handrail-bot/handrail/bot/trigger"
@@ -55,7 +54,7 @@ func (s *stage) gitDir(at thread.Ref) (dir string) {
 // onRef changes the ref of a thread, as somebody may who can push.
 func (s *stage) onRef(ctx context.Context, at thread.Ref, change func(*threadref.Store) error) error {
 	w := &door.Console{Log: logger(io.Discard, "error")}
-	return sessions.WithRepository(ctx, w, archive.Prefix+s.gitDir(at), func(r *archive.Repository) error {
+	return sessions.WithRepository(ctx, w, threadref.GitAddress+s.gitDir(at), func(r *threadref.Repository) error {
 		state := threadref.New(threadref.Config{Repo: r, Ref: action.Ref(threadref.Prefix, at)})
 		return errors.Join(change(state), state.Flush(ctx))
 	})

@@ -32,9 +32,8 @@ import (
 	"github.com/handrail-bot/handrail/bot/outbox"
 	"github.com/handrail-bot/handrail/bot/queue"
 	"github.com/handrail-bot/handrail/bot/quota"
-	"github.com/handrail-bot/handrail/bot/ready"
+	"github.com/handrail-bot/handrail/bot/retain"
 	"github.com/handrail-bot/handrail/bot/store"
-	"github.com/handrail-bot/handrail/bot/store/anchor"
 	"github.com/handrail-bot/handrail/bot/store/sqlstore"
 	"github.com/handrail-bot/handrail/bot/sweep"
 	"github.com/handrail-bot/handrail/bot/webhook"
@@ -95,7 +94,7 @@ type server struct {
 	queue         *queue.Queue
 	http          *http.Server
 	addr          net.Addr
-	watch         *ready.Watch
+	watch         *readiness
 	failed        chan error
 	wait          sync.WaitGroup
 	stop          context.CancelFunc // stops the loops beside the queue
@@ -196,7 +195,7 @@ func (s *server) build(ctx context.Context, w *console, kept store.Store) (*serv
 		return nil, err
 	}
 	s.redactedStore = kept
-	s.redactedStore.Logs = redactedLogs{anchor.Logs{Logs: kept.Logs, Meta: kept.Meta, Key: known.signing}, known.Redactor}
+	s.redactedStore.Logs = redactedLogs{retain.AnchoredLogs{Logs: kept.Logs, Meta: kept.Meta, Key: known.signing}, known.Redactor}
 	if s.cfg.Dashboard.Listen != "" {
 		s.redactedStore.Logs = watchedLogs{s.redactedStore.Logs, func(id string) { s.pages.grown(id) }}
 	}

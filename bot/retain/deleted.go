@@ -1,4 +1,4 @@
-package anchor
+package retain
 
 import (
 	"errors"
@@ -13,9 +13,9 @@ func deletedText(d *store.Deleted) string {
 	return fmt.Sprintf("deleted %s %d %s %s %q", d.Session, d.Seq, d.Hash, d.Time.UTC().Format(time.RFC3339Nano), d.Why)
 }
 
-// SignDeleted signs the record of a deleted session, which distinguishes a deletion by
+// signDeleted signs the record of a deleted session, which distinguishes a deletion by
 // the server from a removed log. A nil key disables signing.
-func SignDeleted(key *secret.Key, d *store.Deleted) {
+func signDeleted(key *secret.Key, d *store.Deleted) {
 	if key != nil {
 		d.Key, d.Sum = key.Name, key.Sign(deletedText(d))
 	}
@@ -23,14 +23,14 @@ func SignDeleted(key *secret.Key, d *store.Deleted) {
 
 // CheckDeleted checks the signature of a deletion record. A record that is unsigned, or
 // signed with an unavailable key, is no error.
-func CheckDeleted(key *secret.Key, d *store.Deleted) (Report, error) {
+func CheckDeleted(key *secret.Key, d *store.Deleted) (LogReport, error) {
 	switch {
 	case d.Key == "":
-		return Report{}, nil
+		return LogReport{}, nil
 	case key == nil || key.Name != d.Key:
-		return Report{Key: d.Key}, nil
+		return LogReport{Key: d.Key}, nil
 	case !key.Signed(deletedText(d), d.Sum): //control:signed-deletions
-		return Report{}, errors.New("the record that it was deleted was made without the key")
+		return LogReport{}, errors.New("the record that it was deleted was made without the key")
 	}
-	return Report{Signed: d.Seq}, nil
+	return LogReport{Signed: d.Seq}, nil
 }

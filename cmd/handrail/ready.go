@@ -1,7 +1,8 @@
-// Package ready monitors the services that the server depends on: at the start,
-// regularly, and after failed work. It reports problems in the log and to callers.
+package main
+
+// The services that the server depends on are monitored: at the start, regularly, and after
+// failed work. This reports problems in the log and to callers.
 // Deliveries and sessions wait during an outage; none is given up.
-package ready
 
 import (
 	"context"
@@ -13,24 +14,24 @@ import (
 	"time"
 )
 
-// Part is a service that the server depends on. Ask returns nil if it works, and
+// readyPart is a service that the server depends on. Ask returns nil if it works, and
 // otherwise an error that explains the problem and the remedy.
-type Part struct {
+type readyPart struct {
 	Name string
 	Ask  func(context.Context) error
 }
 
-// Config is the configuration of a Watch.
-type Config struct {
-	Parts []Part
+// readyConfig is the configuration of a Watch.
+type readyConfig struct {
+	Parts []readyPart
 	Every time.Duration         // pause between checks; 0 means 30 s; a sixth during a problem
 	Back  func(context.Context) // called when a part works again; may be nil
 	Log   *slog.Logger
 }
 
-// Watch monitors parts. It is safe for concurrent use.
-type Watch struct {
-	Config
+// readiness monitors parts. It is safe for concurrent use.
+type readiness struct {
+	readyConfig
 
 	soon chan struct{}
 
@@ -43,22 +44,22 @@ type trouble struct {
 	until time.Time // expiry; the zero time means never
 }
 
-// patience is the timeout of a part's check.
-const patience = 10 * time.Second
+// readyPatience is the timeout of a part's check.
+const readyPatience = 10 * time.Second
 
 // noteTTL is the lifetime of a problem that Note reported, unless it is reported again.
 const noteTTL = 5 * time.Minute
 
-// New returns a watch. It checks nothing before Run.
-func New(c Config) *Watch {
+// newReadiness returns a watch. It checks nothing before Run.
+func newReadiness(c readyConfig) *readiness {
 	if c.Every == 0 {
 		c.Every = 30 * time.Second
 	}
-	return &Watch{Config: c, soon: make(chan struct{}, 1), wrong: map[string]trouble{}}
+	return &readiness{readyConfig: c, soon: make(chan struct{}, 1), wrong: map[string]trouble{}}
 }
 
 // Run checks all parts at once and then regularly, until ctx ends.
-func (w *Watch) Run(ctx context.Context) {
+func (w *readiness) Run(ctx context.Context) {
 	for ctx.Err() == nil {
 		w.look(ctx)
 		least := min(w.Every/6, time.Second) // failing work may request checks at a high rate
@@ -83,7 +84,7 @@ func wait(ctx context.Context, d time.Duration, more <-chan struct{}) {
 }
 
 // Soon requests an early check of the parts, after a failure.
-func (w *Watch) Soon() {
+func (w *readiness) Soon() {
 	select {
 	case w.soon <- struct{}{}:
 	default:
@@ -91,11 +92,11 @@ func (w *Watch) Soon() {
 }
 
 // look checks all parts.
-func (w *Watch) look(ctx context.Context) {
+func (w *readiness) look(ctx context.Context) {
 	var asked sync.WaitGroup
 	for _, p := range w.Parts {
 		asked.Go(func() {
-			call, cancel := context.WithTimeout(ctx, patience)
+			call, cancel := context.WithTimeout(ctx, readyPatience)
 			defer cancel()
 			err := p.Ask(call)
 			if ctx.Err() == nil {
@@ -108,19 +109,19 @@ func (w *Watch) look(ctx context.Context) {
 
 // Note records the result of work for a part without a check of its own; a nil err
 // means that it works.
-func (w *Watch) Note(ctx context.Context, name string, err error) {
+func (w *readiness) Note(ctx context.Context, name string, err error) {
 	w.set(ctx, name, err, time.Now().Add(noteTTL))
 }
 
 // NoteOutage records that work found a checked part unavailable. The server counts as not
 // ready from then on, and the parts are checked soon.
-func (w *Watch) NoteOutage(ctx context.Context, name string, err error) {
+func (w *readiness) NoteOutage(ctx context.Context, name string, err error) {
 	w.set(ctx, name, err, time.Time{}) //control:not-ready-at-once
 	w.Soon()
 }
 
 // set records the state of a part and logs changes.
-func (w *Watch) set(ctx context.Context, name string, err error, until time.Time) {
+func (w *readiness) set(ctx context.Context, name string, err error, until time.Time) {
 	w.mu.Lock()
 	was, bad := w.wrong[name]
 	if err == nil {
@@ -141,7 +142,7 @@ func (w *Watch) set(ctx context.Context, name string, err error, until time.Time
 }
 
 // Troubles returns the current problems, one line per part; none if all parts work.
-func (w *Watch) Troubles() []string {
+func (w *readiness) Troubles() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	var out []string

@@ -1,4 +1,4 @@
-package forward_test
+package egress_test
 
 import (
 	"context"
@@ -9,13 +9,10 @@ import (
 	"testing"
 
 	"github.com/sourcegraph/jsonrpc2"
-	"go.uber.org/goleak"
 
 	"github.com/handrail-bot/handrail/agent/workspace"
-	"github.com/handrail-bot/handrail/agent/workspace/forward"
+	"github.com/handrail-bot/handrail/agent/workspace/egress"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // TestCargoIsOffline: cargo asks no index in a workspace without a network, and does once there is a way out.
 func TestCargoIsOffline(t *testing.T) {
@@ -26,7 +23,7 @@ func TestCargoIsOffline(t *testing.T) {
 	if got := (workspace.Spec{Network: true}).Environ(nil); slices.Contains(got, offline) {
 		t.Errorf("with a network: %q", got)
 	}
-	if got := (&forward.Forward{}).Environ(); !slices.Contains(got, "CARGO_NET_OFFLINE=false") {
+	if got := (&egress.Forward{}).Environ(); !slices.Contains(got, "CARGO_NET_OFFLINE=false") {
 		t.Errorf("with a way out: %q", got)
 	}
 }
@@ -50,7 +47,7 @@ func TestListen(t *testing.T) {
 	defer far.Close()
 	conn := workspace.NewConn(t.Context(), near, jsonrpc2.HandlerWithError(func(context.Context, *jsonrpc2.Conn, *jsonrpc2.Request) (any, error) { return nil, nil }), slog.New(slog.DiscardHandler))
 	defer func() { _ = conn.Close() }()
-	f, err := forward.Listen(t.Context(), conn)
+	f, err := egress.NewForward(t.Context(), conn)
 	if err == nil {
 		f.Close()
 	}

@@ -1,7 +1,8 @@
-// Package forward is the inner end of a workspace's proxy. It listens at the proxy
-// address known to commands, and carries each connection over the tool host's
-// connection to [workspace.Egress]. It decides nothing.
-package forward
+package egress
+
+// A forward is the inner end of a workspace's proxy. It listens at the proxy address known to
+// commands, and carries each connection over the tool host's connection to [workspace.Egress].
+// It decides nothing.
 
 import (
 	"context"
@@ -35,9 +36,9 @@ type stream struct {
 
 func (s *stream) end() { s.once.Do(func() { close(s.over) }) }
 
-// Listen carries connections over conn until Close. It fails if this namespace has a
+// NewForward carries connections over conn until Close. It fails if this namespace has a
 // network besides loopback: with direct access, the proxy would be no wall.
-func Listen(ctx context.Context, conn *workspace.Conn) (*Forward, error) {
+func NewForward(ctx context.Context, conn *workspace.Conn) (*Forward, error) {
 	all, err := net.Interfaces()
 	if err != nil {
 		return nil, fmt.Errorf("look for networks: %w", err)

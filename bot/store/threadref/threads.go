@@ -1,4 +1,4 @@
-package archive
+package threadref
 
 import (
 	"cmp"
@@ -11,7 +11,6 @@ import (
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/store"
-	"github.com/handrail-bot/handrail/bot/store/threadref"
 	"github.com/handrail-bot/handrail/policy/secret"
 )
 
@@ -20,7 +19,7 @@ const threadRefs = "thread-"
 
 // Seal encrypts a thread's ref with a key derived from a secret. An empty secret leaves
 // it plain.
-func Seal(s *threadref.Store, from secret.Value) error {
+func Seal(s *Store, from secret.Value) error {
 	key, err := secret.DeriveKey(from, "state of threads")
 	if err == nil && from != "" { //control:state-is-sealed
 		s.Seal = func(data []byte) ([]byte, error) { return key.Seal(data, s.Ref) }
@@ -29,8 +28,8 @@ func Seal(s *threadref.Store, from secret.Value) error {
 	return err
 }
 
-// Stored is a session in a repository, or an unreadable ref.
-type Stored struct {
+// stored is a session in a repository, or an unreadable ref.
+type stored struct {
 	Row store.Session // as far as known
 	Err error         // why the ref cannot be read
 
@@ -38,7 +37,7 @@ type Stored struct {
 }
 
 // Name returns the session part of an address, as [Prefix] describes it.
-func (s Stored) Name() string {
+func (s stored) Name() string {
 	if s.Row.ID == "" || s.Row.ID == s.ref {
 		return s.ref
 	}
@@ -46,19 +45,19 @@ func (s Stored) Name() string {
 }
 
 // Sessions lists the sessions of the repository, or only those that the address selects.
-func (r *Repository) Sessions(ctx context.Context) (out []Stored, err error) {
-	all, err := r.repo.RemoteRefs(ctx, threadref.Prefix)
+func (r *Repository) Sessions(ctx context.Context) (out []stored, err error) {
+	all, err := r.repo.RemoteRefs(ctx, Prefix)
 	if err != nil {
 		return nil, err
 	}
 	for _, ref := range slices.Sorted(maps.Keys(all)) {
-		ref = strings.TrimPrefix(ref, threadref.Prefix)
+		ref = strings.TrimPrefix(ref, Prefix)
 		found, err := r.stored(ctx, ref)
 		if errors.Is(err, context.Canceled) {
 			return nil, err
 		}
 		if err != nil {
-			found = []Stored{{Err: err, ref: ref}}
+			found = []stored{{Err: err, ref: ref}}
 		}
 		for _, s := range found {
 			if in, id, both := strings.Cut(r.session, "/"); r.session == "" || s.ref == in && (!both || s.Row.ID == id) ||
@@ -72,7 +71,7 @@ func (r *Repository) Sessions(ctx context.Context) (out []Stored, err error) {
 		return nil, misuse(
 			"%s holds no sessions: there is nothing below %s%s",
 			r.address,
-			threadref.Prefix,
+			Prefix,
 			map[bool]string{true: ". `git fetch origin '+refs/agent/*:refs/agent/*'` fetches them into a clone"}[!strings.Contains(r.address, "://")],
 		)
 	case len(out) == 0 && r.session != "":
@@ -82,9 +81,9 @@ func (r *Repository) Sessions(ctx context.Context) (out []Stored, err error) {
 }
 
 // stored returns the sessions of a ref, newest first.
-func (r *Repository) stored(ctx context.Context, ref string) (out []Stored, err error) {
+func (r *Repository) stored(ctx context.Context, ref string) (out []stored, err error) {
 	if !strings.HasPrefix(ref, threadRefs) {
-		events, err := threadref.Log(ctx, r, ref)
+		events, err := Log(ctx, r, ref)
 		if err != nil || len(events) == 0 {
 			return nil, cmp.Or(err, errors.New("it has no log"))
 		}
@@ -92,7 +91,7 @@ func (r *Repository) stored(ctx context.Context, ref string) (out []Stored, err 
 		if err != nil {
 			return nil, err
 		}
-		return []Stored{
+		return []stored{
 			{ref: ref, Row: store.Session{ID: ref, Thread: v.Task.Thread, State: v.Phase, Created: events[0].Time}},
 		}, nil
 	}
@@ -102,16 +101,16 @@ func (r *Repository) stored(ctx context.Context, ref string) (out []Stored, err 
 	}
 	list, err := kept.Sessions.List(ctx, store.Query{})
 	for _, row := range list {
-		out = append(out, Stored{ref: ref, Row: *row})
+		out = append(out, stored{ref: ref, Row: *row})
 	}
 	return out, err
 }
 
 // thread opens the ref of a thread.
 func (r *Repository) thread(ctx context.Context, ref string) (store.Store, error) {
-	s := threadref.New(threadref.Config{Repo: r, Ref: threadref.Prefix + ref})
+	s := New(Config{Repo: r, Ref: Prefix + ref})
 	_, err := s.Store().Logs.Heads(ctx)
-	if !errors.Is(err, threadref.ErrSealed) {
+	if !errors.Is(err, ErrSealed) {
 		return s.Store(), err
 	}
 	if r.key == "" {
@@ -133,7 +132,7 @@ func (r *Repository) Read(ctx context.Context) (id string, events []session.Even
 		return r.inThread(ctx, ref, id)
 	}
 	if r.session != "" {
-		if events, err = threadref.Log(ctx, r, r.session); err != nil || len(events) > 0 {
+		if events, err = Log(ctx, r, r.session); err != nil || len(events) > 0 {
 			return r.session, events, err
 		}
 	}
@@ -148,7 +147,7 @@ func (r *Repository) Read(ctx context.Context) (id string, events []session.Even
 	if both || strings.HasPrefix(ref, threadRefs) {
 		return r.inThread(ctx, ref, id)
 	}
-	events, err = threadref.Log(ctx, r, ref)
+	events, err = Log(ctx, r, ref)
 	return ref, events, err
 }
 
@@ -156,7 +155,7 @@ func (r *Repository) Read(ctx context.Context) (id string, events []session.Even
 func (r *Repository) inThread(ctx context.Context, ref, id string) (string, []session.Event, error) {
 	kept, err := r.thread(ctx, ref)
 	if err != nil {
-		return "", nil, fmt.Errorf("%s: %w", threadref.Prefix+ref, err)
+		return "", nil, fmt.Errorf("%s: %w", Prefix+ref, err)
 	}
 	if id == "" {
 		list, err := kept.Sessions.List(ctx, store.Query{Limit: 1})
@@ -164,13 +163,13 @@ func (r *Repository) inThread(ctx context.Context, ref, id string) (string, []se
 			return "", nil, err
 		}
 		if len(list) == 0 {
-			return "", nil, misuse("%s holds no session in %s", r.address, threadref.Prefix+ref)
+			return "", nil, misuse("%s holds no session in %s", r.address, Prefix+ref)
 		}
 		id = list[0].ID
 	}
 	events, err := kept.Logs.Log(store.Fence{Key: id}).Events(ctx, 0)
 	if err == nil && len(events) == 0 {
-		err = misuse("%s holds no session %s in %s", r.address, id, threadref.Prefix+ref)
+		err = misuse("%s holds no session %s in %s", r.address, id, Prefix+ref)
 	}
 	return id, events, err
 }

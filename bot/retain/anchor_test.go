@@ -1,4 +1,4 @@
-package anchor
+package retain
 
 import (
 	"bytes"
@@ -80,7 +80,7 @@ func TestForgedSignatures(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			meta := values{}
-			logs := Logs{Logs: oneLog{log: &session.Memory{}}, Meta: meta, Key: key}
+			logs := AnchoredLogs{Logs: oneLog{log: &session.Memory{}}, Meta: meta, Key: key}
 			log := logs.Log(store.Fence{Key: "s1"})
 			if err := log.Append(t.Context(), session.NewEvent(session.TypeOpened, 0, session.Opened{}), session.NewEvent(session.TypeEnded, 0, session.Ended{})); err != nil {
 				t.Fatal(err)
@@ -92,7 +92,7 @@ func TestForgedSignatures(t *testing.T) {
 			if c.change != nil {
 				events = c.change(meta, events)
 			}
-			got, err := Check(t.Context(), meta, key, "s1", events)
+			got, err := CheckLog(t.Context(), meta, key, "s1", events)
 			if got.Signed != c.signed || (err != nil) != (c.want != "") || err != nil && !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%+v, %v", got, err)
 			}

@@ -1,9 +1,10 @@
-// Package archive reads and writes session logs outside of databases: in files, and in
-// refs of a git repository.
+package threadref
+
+// Session logs are read and written outside of databases: in files, and in refs of a git
+// repository.
 //
 //	archive.go  files, and a ref for each session
 //	threads.go  refs with a whole thread, as workflow runs keep them
-package archive
 
 import (
 	"bytes"
@@ -16,7 +17,6 @@ import (
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/store"
-	"github.com/handrail-bot/handrail/bot/store/threadref"
 	"github.com/handrail-bot/handrail/gitops"
 	"github.com/handrail-bot/handrail/policy/secret"
 )
@@ -29,17 +29,17 @@ func (m Misuse) Unwrap() error { return m.error }
 
 func misuse(format string, args ...any) error { return Misuse{fmt.Errorf(format, args...)} }
 
-// Prefix begins the address of a repository: git:ADDRESS[#SESSION]. ADDRESS is a URL, or
+// GitAddress begins the address of a repository: git:ADDRESS[#SESSION]. ADDRESS is a URL, or
 // the path of a clone or a bare repository. Any other address is a file, or - for
 // standard input and output.
-const Prefix = "git:"
+const GitAddress = "git:"
 
 // IsGit reports whether address names a repository, not a file.
-func IsGit(address string) bool { return strings.HasPrefix(address, Prefix) }
+func IsGit(address string) bool { return strings.HasPrefix(address, GitAddress) }
 
 // Repository is a git repository with session logs.
 type Repository struct {
-	threadref.Repo
+	Repo
 
 	repo    *gitops.Mirror // the same repository
 	session string         // session in the address, or ""
@@ -48,8 +48,8 @@ type Repository struct {
 	close   func() error
 }
 
-// Config configures the access to repositories.
-type Config struct {
+// ArchiveConfig configures the access to repositories.
+type ArchiveConfig struct {
 	Token string       // for URLs; "" means anonymous access
 	Key   secret.Value // opens refs sealed by workflow runs; "" if there is no key
 	Log   *slog.Logger
@@ -61,17 +61,17 @@ func (r *Repository) Close() error { return r.close() }
 // Address returns the address of the repository, without a session.
 func (r *Repository) Address() string { return r.address }
 
-// Open opens the repository at an address.
-func Open(ctx context.Context, cfg Config, address string) (*Repository, error) {
+// OpenRepository opens the repository at an address.
+func OpenRepository(ctx context.Context, cfg ArchiveConfig, address string) (*Repository, error) {
 	given := address
-	address, id, _ := strings.Cut(strings.TrimPrefix(address, Prefix), "#")
+	address, id, _ := strings.Cut(strings.TrimPrefix(address, GitAddress), "#")
 	if address == "" {
 		return nil, misuse(
 			"%s names no repository: want git:https://host/owner/name or git:PATH, with #SESSION for one of them",
 			given,
 		)
 	}
-	r := &Repository{session: id, address: Prefix + address, key: cfg.Key}
+	r := &Repository{session: id, address: GitAddress + address, key: cfg.Key}
 	if !strings.Contains(address, "://") {
 		var err error
 		if r.repo, err = gitops.OpenLocal(address); err != nil {
@@ -104,7 +104,7 @@ func (r *Repository) Write(ctx context.Context, id string, events []session.Even
 	if r.session != "" && r.session != id {
 		return misuse("the log is that of session %s, and %s#%s is for another", id, r.address, r.session)
 	}
-	return threadref.Import(ctx, r, id, events)
+	return Import(ctx, r, id, events)
 }
 
 // Redact removes secrets, and chains the log anew if there were any. It returns the

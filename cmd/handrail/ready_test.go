@@ -1,4 +1,4 @@
-package ready
+package main
 
 import (
 	"bytes"
@@ -21,8 +21,8 @@ func TestWatch(t *testing.T) {
 		var bad atomic.Pointer[string]
 		var asked, back atomic.Int64
 		var log lines
-		w := New(Config{
-			Parts: []Part{{"GitHub", func(context.Context) error {
+		w := newReadiness(readyConfig{
+			Parts: []readyPart{{"GitHub", func(context.Context) error {
 				asked.Add(1)
 				if text := bad.Load(); text != nil {
 					return errors.New(*text)
@@ -102,7 +102,7 @@ func TestMet(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var away atomic.Bool
-		w := New(Config{Every: time.Hour, Parts: []Part{{"model", func(context.Context) error {
+		w := newReadiness(readyConfig{Every: time.Hour, Parts: []readyPart{{"model", func(context.Context) error {
 			if away.Load() {
 				return errors.New("refused")
 			}

@@ -1,8 +1,9 @@
-// Package anchor ties event logs to a key outside of the database. A hash chain detects
+package retain
+
+// Event logs are tied to a key outside of the database. A hash chain detects
 // accidental changes, but with access to the database the whole chain can be rebuilt. The
-// end of a log is therefore signed whenever a run ends, and [Check] detects a chain that
+// end of a log is therefore signed whenever a run ends, and [CheckLog] detects a chain that
 // was rebuilt without the key.
-package anchor
 
 import (
 	"context"
@@ -16,18 +17,18 @@ import (
 	"github.com/handrail-bot/handrail/policy/secret"
 )
 
-// Logs signs the ends of logs. A nil Key disables signing.
-type Logs struct {
+// AnchoredLogs signs the ends of logs. A nil Key disables signing.
+type AnchoredLogs struct {
 	store.Logs
 	Meta store.Meta
 	Key  *secret.Key
 }
 
 // Log implements store.Logs.
-func (l Logs) Log(f store.Fence) session.Log { return signing{l.Logs.Log(f), l, f.Key} }
+func (l AnchoredLogs) Log(f store.Fence) session.Log { return signing{l.Logs.Log(f), l, f.Key} }
 
 // Apply implements store.Logs.
-func (l Logs) Apply(ctx context.Context, f store.Fence, c store.Change) error {
+func (l AnchoredLogs) Apply(ctx context.Context, f store.Fence, c store.Change) error {
 	if err := l.Logs.Apply(ctx, f, c); err != nil {
 		return err
 	}
@@ -37,7 +38,7 @@ func (l Logs) Apply(ctx context.Context, f store.Fence, c store.Change) error {
 // signing is the log of one session.
 type signing struct {
 	session.Log
-	logs Logs
+	logs AnchoredLogs
 	id   string
 }
 
@@ -63,7 +64,7 @@ func (s signature) text(id string) string { return fmt.Sprintf("%s %d %s", id, s
 
 // sign signs the newest of the events that end a run. It runs after they are stored:
 // after a failure or a crash in between, only the previous end is signed.
-func (l Logs) sign(ctx context.Context, id string, events []*session.Event) error {
+func (l AnchoredLogs) sign(ctx context.Context, id string, events []*session.Event) error {
 	for _, e := range slices.Backward(events) {
 		if e.Type != session.TypeEnded || l.Key == nil {
 			continue
@@ -82,18 +83,18 @@ func (l Logs) sign(ctx context.Context, id string, events []*session.Event) erro
 	return nil
 }
 
-// Report is the result of [Check] for a log.
-type Report struct {
+// LogReport is the result of [Check] for a log.
+type LogReport struct {
 	Signed int64  // last event covered by the signature; 0 if unsigned
 	Key    string // name of the signing key, if it is not available
 }
 
-// Check compares a log with its signature. It returns an error if the log differs from
+// CheckLog compares a log with its signature. It returns an error if the log differs from
 // the signed one. A log without a signature is no error.
-func Check(ctx context.Context, meta store.Meta, key *secret.Key, id string, events []session.Event) (Report, error) {
+func CheckLog(ctx context.Context, meta store.Meta, key *secret.Key, id string, events []session.Event) (LogReport, error) {
 	data, err := meta.Get(ctx, metaKey(id))
 	if errors.Is(err, store.ErrNotFound) {
-		return Report{}, nil
+		return LogReport{}, nil
 	}
 	var s signature
 	if err == nil {
@@ -101,13 +102,13 @@ func Check(ctx context.Context, meta store.Meta, key *secret.Key, id string, eve
 	}
 	switch {
 	case err != nil:
-		return Report{}, fmt.Errorf("read signature: %w", err)
+		return LogReport{}, fmt.Errorf("read signature: %w", err)
 	case key == nil || key.Name != s.Key:
-		return Report{Key: s.Key}, nil
+		return LogReport{Key: s.Key}, nil
 	case !key.Signed(s.text(id), s.Sum): //control:signed-ends
-		return Report{}, errors.New("the signature of its end was made without the key")
+		return LogReport{}, errors.New("the signature of its end was made without the key")
 	case s.Seq < 1 || s.Seq > int64(len(events)) || events[s.Seq-1].Hash != s.Hash: //control:signed-hash
-		return Report{}, fmt.Errorf("event %d is not the one that was signed: the log was made anew", s.Seq)
+		return LogReport{}, fmt.Errorf("event %d is not the one that was signed: the log was made anew", s.Seq)
 	}
-	return Report{Signed: s.Seq}, nil
+	return LogReport{Signed: s.Seq}, nil
 }
