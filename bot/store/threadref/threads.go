@@ -110,7 +110,7 @@ func (r *Repository) stored(ctx context.Context, ref string) (out []stored, err 
 func (r *Repository) thread(ctx context.Context, ref string) (store.Store, error) {
 	s := New(Config{Repo: r, Ref: Prefix + ref})
 	_, err := s.Store().Logs.Heads(ctx)
-	if !errors.Is(err, ErrSealed) {
+	if !errors.Is(err, errSealed) {
 		return s.Store(), err
 	}
 	if r.key == "" {
