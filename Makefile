@@ -62,7 +62,7 @@ search-exam:
 	@cd $(SEARCH)/projects && for p in express commander; do mkdir -p $$p && cp -r ../npm/node_modules/$$p/lib $$p; done
 	@PYTHONPATH=$(SEARCH)/py OPENBLAS_NUM_THREADS=1 \
 	  python3 testdata/search/embed.py $(SEARCH)/py/all_minilm_l6_v2/model.zip $(SEARCHPORT) & server=$$!; trap "kill $$server" EXIT; \
-	  $(GO) test ./agent/tools/search -count=1 -run '^TestSearchExam$$' -timeout 2h -v -args -search.projects $(SEARCH)/projects \
+	  $(GO) test ./agent/tools/builtin -count=1 -run '^TestSearchExam$$' -timeout 2h -v -args -search.projects $(SEARCH)/projects \
 	  -search.vectors $(SEARCH)/vectors -search.server http://127.0.0.1:$(SEARCHPORT)/v1 $(QUIET)
 
 lsp-servers:
@@ -170,7 +170,7 @@ stale-diffs:
 # 60,000 edits of real code as small models write them, and 200,000 of texts of all kinds in
 # which white space, quotes or numbers are not the file's; SEED=n makes others.
 edits:
-	@$(GO) test ./agent/tools/edit -count=1 -run '^TestInexactEdits$$' -v -timeout 1h -args -edit.each=2700 -edit.seed=$(or $(SEED),1) $(QUIET)
+	@$(GO) test ./agent/tools/builtin -count=1 -run '^TestInexactEdits$$' -v -timeout 1h -args -edit.each=2700 -edit.seed=$(or $(SEED),1) $(QUIET)
 	@$(GO) test ./agent/patch -count=1 -run '^TestAttack$$' -v -timeout 1h -args -attack.cases=200000 -attack.seed=$(or $(SEED),1) $(QUIET)
 
 # What web-tree-sitter finds in code, the outline finds: MODULES is its node_modules, TREES
@@ -227,8 +227,8 @@ models-bad:
 # fault and without one; it says what was found, what nobody planted, and what was unsure.
 # TestCorpus and TestLies say first how often a model that is wrong about lines, sides and words was put right.
 review-eval:
-	@HANDRAIL_LONG=1 $(GO) test ./bot/reviewer -count=1 -run '^Test(Corpus|Lies)$$' -v $(QUIET)
-	@$(GO) test ./bot/reviewer -count=1 -run '^TestReviewEval$$' -v -timeout 48h -args -eval.model='$(MODEL)' -eval.cases=$(or $(CASES),0) $(QUIET)
+	@HANDRAIL_LONG=1 $(GO) test ./bot/review -count=1 -run '^Test(Corpus|Lies)$$' -v $(QUIET)
+	@$(GO) test ./bot/review -count=1 -run '^TestReviewEval$$' -v -timeout 48h -args -eval.model='$(MODEL)' -eval.cases=$(or $(CASES),0) $(QUIET)
 
 # MCP servers of others, from npm and the Go proxy: they are listed and called through the
 # tool host. The protocol's own suite runs, too. They are installed beside Go's build cache.
@@ -237,7 +237,7 @@ mcp:
 	@mkdir -p $(MCP)
 	@cd $(MCP) && npm install --silent --no-fund --no-audit --prefix . @modelcontextprotocol/server-everything@2026.8.31 @modelcontextprotocol/server-filesystem@2026.8.31 @modelcontextprotocol/conformance@0.1.16 node@22
 	@GOBIN=$(MCP) $(GO) install golang.org/x/tools/gopls@v0.23.0
-	@$(GO) test ./agent/tools/served -count=1 -run '^TestRealServers$$' -v -args -mcp.servers='$(MCP)' $(QUIET)
+	@$(GO) test ./agent/tools/builtin -count=1 -run '^TestRealServers$$' -v -args -mcp.servers='$(MCP)' $(QUIET)
 	@PATH='$(MCP)/node_modules/node/bin':"$$PATH" $(GO) test ./agent/mcp -count=1 -run '^TestConformance$$' -v -args -mcp.suite='$(MCP)' $(QUIET)
 
 # External agents as npm has them, with a scripted model: whole sessions, in which they are killed. They

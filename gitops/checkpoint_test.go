@@ -15,7 +15,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/handrail-bot/handrail/gitops/objects"
-	"github.com/handrail-bot/handrail/gitops/trailer"
 	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
@@ -267,7 +266,7 @@ func TestCommitHeaderAndTrailers(t *testing.T) {
 		t.Errorf("git reads the session trailer as %q", got)
 	}
 	log := must(history(m, "", c.ID))(t)
-	if len(log) != 2 || trailer.Value(log[0].Message, TrailerSession) != "s1 Turn: 99" || trailer.Value(log[0].Message, TrailerTurn) != "3" || !strings.HasPrefix(log[0].Message, "Fix it\n") || log[1].Hash.String() != head {
+	if len(log) != 2 || trailerValue(log[0].Message, TrailerSession) != "s1 Turn: 99" || trailerValue(log[0].Message, TrailerTurn) != "3" || !strings.HasPrefix(log[0].Message, "Fix it\n") || log[1].Hash.String() != head {
 		t.Errorf("log: %+v", log)
 	}
 	if log = must(history(m, head, c.ID))(t); len(log) != 1 {

@@ -9,7 +9,6 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/object"
 
 	"github.com/handrail-bot/handrail/gitops/objects"
-	"github.com/handrail-bot/handrail/gitops/trailer"
 )
 
 // Signature is the name and email address of an author or committer.
@@ -40,18 +39,18 @@ type Meta struct {
 
 // text returns the commit message with its trailers as the last paragraph.
 func (m Meta) text() string {
-	var list []trailer.Trailer
+	var list []trailer
 	for _, t := range m.Trailers {
-		list = append(list, trailer.Trailer(t))
+		list = append(list, trailer(t))
 	}
 	for _, s := range m.CoAuthors {
-		list = append(list, trailer.Credit("Co-authored-by", s.Name, s.Email))
+		list = append(list, credit("Co-authored-by", s.Name, s.Email))
 	}
 	if m.SignOff {
 		by := m.committer()
-		list = append(list, trailer.Credit("Signed-off-by", by.Name, by.Email))
+		list = append(list, credit("Signed-off-by", by.Name, by.Email))
 	}
-	return trailer.Message(m.Message, list)
+	return withTrailers(m.Message, list)
 }
 
 func (m Meta) committer() Signature {
@@ -62,7 +61,7 @@ func (m Meta) committer() Signature {
 }
 
 func (s Signature) at(when time.Time) object.Signature {
-	return object.Signature{Name: cmp.Or(trailer.Ident(s.Name), "unknown"), Email: trailer.Ident(s.Email), When: when}
+	return object.Signature{Name: cmp.Or(cleanIdent(s.Name), "unknown"), Email: cleanIdent(s.Email), When: when}
 }
 
 // writeCommit stores a commit. Without parents it is a first commit.

@@ -15,7 +15,6 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 
-	"github.com/handrail-bot/handrail/gitops/attributes"
 	"github.com/handrail-bot/handrail/gitops/objects"
 )
 
@@ -36,10 +35,10 @@ const (
 type converter struct {
 	m     *Mirror
 	o     *objects.DB
-	owner attributes.Owner
+	owner attributesOwner
 	tree  plumbing.Hash // of the parent
 
-	files map[string]attributes.File // by directory
+	files map[string]attributesFile  // by directory
 	lists map[string][]objects.Entry // entries of the parent's directories
 	err   error                      // of reading the tree
 
@@ -51,14 +50,14 @@ func newConverter(m *Mirror, o *objects.DB, parent plumbing.Hash) *converter {
 		m:    m,
 		o:    o,
 		tree: parent,
-		owner: attributes.Owner{
-			Above: attributes.Parse(m.settings.Above),
-			Below: attributes.Parse(m.settings.Below),
+		owner: attributesOwner{
+			Above: parseAttributes(m.settings.Above),
+			Below: parseAttributes(m.settings.Below),
 			Auto:  m.settings.AutoCRLF,
 
 			Caseless: m.settings.Caseless,
 		},
-		files: map[string]attributes.File{},
+		files: map[string]attributesFile{},
 		lists: map[string][]objects.Entry{},
 	}
 }
@@ -67,10 +66,10 @@ func newConverter(m *Mirror, o *objects.DB, parent plumbing.Hash) *converter {
 // returns changes that have them.
 func (c *converter) learn(changes []Change) []Change {
 	for i, ch := range changes {
-		if path.Base(ch.Path) != attributes.Name || ch.Keep {
+		if path.Base(ch.Path) != attributesName || ch.Keep {
 			continue
 		}
-		c.files[path.Dir(ch.Path)] = attributes.File{}
+		c.files[path.Dir(ch.Path)] = attributesFile{}
 		if ch.Delete || ch.Symlink || ch.Open == nil {
 			continue
 		}
@@ -82,7 +81,7 @@ func (c *converter) learn(changes []Change) []Change {
 		if err = errors.Join(err, r.Close()); err != nil || len(data) > maxAttributes {
 			continue
 		}
-		c.files[path.Dir(ch.Path)] = attributes.Parse(string(data))
+		c.files[path.Dir(ch.Path)] = parseAttributes(string(data))
 		changes = slices.Clone(changes)
 		changes[i].Open = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(data)), nil }
 	}
@@ -90,16 +89,16 @@ func (c *converter) learn(changes []Change) []Change {
 }
 
 // in returns the .gitattributes file of a directory.
-func (c *converter) in(dir string) attributes.File {
+func (c *converter) in(dir string) attributesFile {
 	if f, ok := c.files[dir]; ok {
 		return f
 	}
-	var f attributes.File
+	var f attributesFile
 	list := c.list(dir)
-	if i := slices.IndexFunc(list, func(e objects.Entry) bool { return e.Name == attributes.Name && e.IsFile() }); i >= 0 {
+	if i := slices.IndexFunc(list, func(e objects.Entry) bool { return e.Name == attributesName && e.IsFile() }); i >= 0 {
 		data, err := c.o.Read(plumbing.BlobObject, list[i].Hash, maxAttributes)
 		if err == nil {
-			f = attributes.Parse(string(data))
+			f = parseAttributes(string(data))
 		} else if !errors.Is(err, ErrTooLarge) {
 			c.err = err
 		}

@@ -9,7 +9,6 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/handrail-bot/handrail/gitops/lines"
-	"github.com/handrail-bot/handrail/gitops/merge"
 	"github.com/handrail-bot/handrail/gitops/objects"
 )
 
@@ -65,7 +64,7 @@ func (m *Mirror) EachDiff(
 ) error {
 	var list []delta
 	err := m.trees(ctx, from, to, func(o *objects.DB, from, to plumbing.Hash) (err error) {
-		if list, err = diff(ctx, o, from, to, merge.Only(opt.Paths)); err == nil {
+		if list, err = diff(ctx, o, from, to, only(opt.Paths)); err == nil {
 			err = prefetch(o, list)
 		}
 		return err
@@ -123,7 +122,7 @@ func (m *Mirror) trees(
 }
 
 func patch(ctx context.Context, o *objects.DB, from, to plumbing.Hash, opt DiffOptions) (string, []FileStat, error) {
-	list, err := diff(ctx, o, from, to, merge.Only(opt.Paths))
+	list, err := diff(ctx, o, from, to, only(opt.Paths))
 	if err != nil {
 		return "", nil, err
 	}
@@ -177,11 +176,11 @@ func filePatch(o *objects.DB, d delta, opt DiffOptions) (string, FileStat, error
 		stat.Added, stat.Removed, stat.Binary = came.Added, gone.Removed, gone.Binary || came.Binary
 		return first + second, stat, err
 	}
-	a, textA, err := merge.Content(o, d.from)
+	a, textA, err := content(o, d.from)
 	if err != nil {
 		return "", stat, err
 	}
-	b, textB, err := merge.Content(o, d.to)
+	b, textB, err := content(o, d.to)
 	if err != nil {
 		return "", stat, err
 	}

@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"github.com/handrail-bot/handrail/gitops/lines"
-	"github.com/handrail-bot/handrail/gitops/merge"
 	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
@@ -150,7 +149,7 @@ func TestDiffOptions(t *testing.T) {
 	t.Parallel()
 	m, head, _, _ := seeded(t, map[string]string{"a/x": "1\n", "a/y": "1\n", "ab": "1\n", "bin": "x"})
 	c := must(m.Checkpoint(t.Context(), Checkpoint{Parent: head, Changes: []Change{
-		put("a/x", "2\n"), put("a/y", "2\n"), put("ab", "2\n"), put("bin", "\x00"), put("huge", strings.Repeat("x\n", merge.MaxBytes)),
+		put("a/x", "2\n"), put("a/y", "2\n"), put("ab", "2\n"), put("bin", "\x00"), put("huge", strings.Repeat("x\n", maxBytes)),
 	}}))(t)
 	for _, tt := range []struct {
 		paths []string

@@ -5,9 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/handrail-bot/handrail/gitops/merge"
 	"github.com/handrail-bot/handrail/gitops/objects"
-	"github.com/handrail-bot/handrail/gitops/wire"
 )
 
 // Errors that callers test for.
@@ -27,10 +25,10 @@ var (
 	// errInTheWay: another branch has the name of a directory of this one, or the other way round.
 	errInTheWay = errors.New("git keeps no branch below another one")
 	// ErrAuth: the remote did not accept the credentials.
-	ErrAuth = wire.ErrAuth
+	ErrAuth = errAuth
 	// ErrUnavailable: the remote did not answer, or is temporarily unable to. A later attempt
 	// may succeed.
-	ErrUnavailable = wire.ErrUnavailable
+	ErrUnavailable = errUnavailable
 	// ErrWorkflowScope: the token may not change workflow files.
 	ErrWorkflowScope = errors.New("the token may not change workflow files")
 	// ErrStale: a ref was not at the expected commit.
@@ -50,7 +48,7 @@ var (
 	// ErrNothing: there is nothing to undo or redo.
 	ErrNothing = errors.New("nothing to do")
 	// ErrConflict: both sides changed the same lines. See [merge.Conflict].
-	ErrConflict = merge.ErrConflict
+	ErrConflict = errConflict
 )
 
 // RemoteError is the remote's reason for declining a push. errors.Is matches it with

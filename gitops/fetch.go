@@ -22,7 +22,6 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp/sideband"
 
 	"github.com/handrail-bot/handrail/gitops/objects"
-	"github.com/handrail-bot/handrail/gitops/wire"
 )
 
 // Fetch updates heads and tags: moved, forced and deleted branches included. refs are
@@ -81,7 +80,7 @@ func askAgain(ctx context.Context, f func() error) error {
 }
 
 // dial lists the refs of the remote.
-func (m *Mirror) dial(ctx context.Context, service string, a Access) (s *wire.Service, err error) {
+func (m *Mirror) dial(ctx context.Context, service string, a Access) (s *service, err error) {
 	err = askAgain(ctx, func() error {
 		s, err = m.wire.Dial(ctx, m.url, service, a)
 		return err
@@ -166,7 +165,7 @@ func tidy(ctx context.Context, m *Mirror) {
 }
 
 // choose selects refs and commits from the remote's advertisement.
-func choose(s *wire.Service, refs []string) (fetchGoal, error) {
+func choose(s *service, refs []string) (fetchGoal, error) {
 	w := fetchGoal{refs: map[string]plumbing.Hash{}, peels: map[string]plumbing.Hash{}, head: noDefault}
 	if s.Empty {
 		if len(refs) > 0 {
@@ -212,7 +211,7 @@ func (w fetchGoal) has(ref string) bool {
 }
 
 // download fetches the missing objects and returns the number of bytes read.
-func (m *Mirror) download(ctx context.Context, s *wire.Service, want fetchGoal) (int64, error) {
+func (m *Mirror) download(ctx context.Context, s *service, want fetchGoal) (int64, error) {
 	need, err := m.missing(ctx, want)
 	if err != nil || len(need) == 0 {
 		return 0, err
@@ -247,7 +246,7 @@ func (m *Mirror) download(ctx context.Context, s *wire.Service, want fetchGoal) 
 		if cause := context.Cause(ctx); cause != nil {
 			return n, fmt.Errorf("download: %w", cause)
 		}
-		if err = wire.Unreadable(err); len(want.refs) > 0 {
+		if err = unreadableAnswer(err); len(want.refs) > 0 {
 			err = lagging(err)
 		}
 		return n, fmt.Errorf("download: %w", err)
@@ -291,7 +290,7 @@ func (m *Mirror) missing(ctx context.Context, want fetchGoal) (map[plumbing.Hash
 	return need, err
 }
 
-func uploadRequest(s *wire.Service, need map[plumbing.Hash]bool, haves []plumbing.Hash, partial bool) ([]byte, error) {
+func uploadRequest(s *service, need map[plumbing.Hash]bool, haves []plumbing.Hash, partial bool) ([]byte, error) {
 	req := packp.NewUploadRequest()
 	offers := []capability.Capability{capability.Sideband64k, capability.OFSDelta, capability.NoProgress}
 	if partial && s.Adv.Capabilities.Supports(capability.Filter) {

@@ -9,7 +9,7 @@
 //
 //   - gitops.go: [Store], a [Mirror] for each remote; mirror.go, local.go: a repository,
 //     which is a mirror or a user's clone ([OpenLocal]).
-//   - gitops/wire: git's protocol. fetch.go, push.go: the requests and their objects;
+//   - wire.go: git's protocol. fetch.go, push.go: the requests and their objects;
 //     promised.go: contents that a partial mirror fetches on demand. safe.go:
 //     [Mirror.PushSafe], which loses no work.
 //   - gitops/objects: blobs, trees, commits and packs on the disk; the difference between
@@ -17,9 +17,9 @@
 //   - refs.go, reffiles.go: refs, and their files. remoterefs.go: refs of the remote that
 //     hold a few files.
 //   - checkpoint.go, commit.go, replay.go, undo.go: commits with a cost that grows with
-//     the change; gitops/merge merges trees. read.go: the content of a commit;
+//     the change; merge.go merges trees. read.go: the content of a commit;
 //     gitops/base, bases.go: its files as a directory.
-//   - convert.go: contents as .gitattributes asks for them; gitops/attributes reads that.
+//   - convert.go: contents as .gitattributes asks for them; attributes.go reads that.
 //   - diff.go, treediff.go, patch.go, gitops/lines: the differences between two trees and
 //     two files, and patches for git apply.
 //   - names.go, errors.go: the allowed names of refs and paths, and the errors that
@@ -46,17 +46,16 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/handrail-bot/handrail/gitops/objects"
-	"github.com/handrail-bot/handrail/gitops/wire"
 )
 
 // Access is the purpose of credentials.
-type Access = wire.Access
+type Access = access
 
 // The purposes of credentials.
 const (
-	AccessRead      = wire.Read
-	AccessPush      = wire.Push
-	AccessWorkflows = wire.Workflows
+	AccessRead      = Read
+	AccessPush      = push
+	AccessWorkflows = workflows
 )
 
 // Config configures a [Store]: the location of mirrors, and the access to remotes.
@@ -82,7 +81,7 @@ type Config struct {
 // concurrent use, also by several processes on the same directory.
 type Store struct {
 	cfg  Config
-	wire *wire.Wire
+	wire *Wire
 
 	mu      sync.Mutex
 	mirrors map[string]*Mirror
@@ -107,7 +106,7 @@ func New(cfg Config) (*Store, error) {
 	if cfg.MaxPack <= 0 {
 		cfg.MaxPack = 8 << 30
 	}
-	return &Store{cfg: cfg, wire: &wire.Wire{HTTP: cfg.HTTP, Auth: cfg.Auth}, mirrors: map[string]*Mirror{}}, nil
+	return &Store{cfg: cfg, wire: &Wire{HTTP: cfg.HTTP, Auth: cfg.Auth}, mirrors: map[string]*Mirror{}}, nil
 }
 
 // Close closes the files of all mirrors. Existing mirrors must not be used afterwards.

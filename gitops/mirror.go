@@ -14,7 +14,6 @@ import (
 
 	"github.com/handrail-bot/handrail/gitops/flock"
 	"github.com/handrail-bot/handrail/gitops/objects"
-	"github.com/handrail-bot/handrail/gitops/wire"
 )
 
 // Mirror is a repository: a bare mirror of a remote, or a user's clone. Its methods are
@@ -23,7 +22,7 @@ type Mirror struct {
 	dir     string // directory of objects and refs
 	gitDir  string // directory of HEAD; differs from dir in a linked work tree
 	url     string // empty for a local clone
-	wire    *wire.Wire
+	wire    *Wire
 	partial bool           // the first fetch omits contents
 	packs   *objects.Packs // nil in a local clone, which git itself packs
 	refs    *refFiles

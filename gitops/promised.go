@@ -11,17 +11,16 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp/capability"
 
 	"github.com/handrail-bot/handrail/gitops/objects"
-	"github.com/handrail-bot/handrail/gitops/wire"
 )
 
 const maxContents = 20_000 // contents per request
 
 // promise makes a new mirror partial if the remote can send contents later.
-func promise(ctx context.Context, m *Mirror, s *wire.Service) error {
+func promise(ctx context.Context, m *Mirror, s *service) error {
 	if s.Empty || !s.Adv.Capabilities.Supports(capability.Filter) {
 		return nil
 	}
-	ok, err := m.wire.Promises(ctx, m.url)
+	ok, err := m.wire.promises(ctx, m.url)
 	if err != nil || !ok {
 		return err
 	}
@@ -72,7 +71,7 @@ func fetchMissing(ctx context.Context, m *Mirror, ids []plumbing.Hash) error {
 
 // fetchContents fetches contents in one request.
 func fetchContents(ctx context.Context, m *Mirror, ids []plumbing.Hash) (int64, error) {
-	pack, err := m.wire.Contents(ctx, m.url, ids)
+	pack, err := m.wire.contents(ctx, m.url, ids)
 	if err != nil {
 		return 0, err
 	}
@@ -84,7 +83,7 @@ func fetchContents(ctx context.Context, m *Mirror, ids []plumbing.Hash) (int64, 
 	if cause := context.Cause(ctx); cause != nil {
 		return n, fmt.Errorf("download: %w", cause)
 	}
-	return n, fmt.Errorf("download: %w", wire.Unreadable(err))
+	return n, fmt.Errorf("download: %w", unreadableAnswer(err))
 }
 
 // checkArrived returns an error unless the answer contained all requested contents. Otherwise a

@@ -18,8 +18,6 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp/sideband"
 
 	"github.com/handrail-bot/handrail/gitops/objects"
-	"github.com/handrail-bot/handrail/gitops/trailer"
-	"github.com/handrail-bot/handrail/gitops/wire"
 )
 
 // Push describes a push of one ref.
@@ -142,7 +140,7 @@ func (p Push) fastForward(ctx context.Context, o *objects.DB, now plumbing.Hash)
 }
 
 // send packs the missing objects and posts them.
-func (m *Mirror) send(ctx context.Context, s *wire.Service, p Push, now plumbing.Hash) (int64, error) {
+func (m *Mirror) send(ctx context.Context, s *service, p Push, now plumbing.Hash) (int64, error) {
 	var buf bytes.Buffer
 	caps := "report-status"
 	if s.Adv.Capabilities.Supports(capability.Sideband64k) {
@@ -190,7 +188,7 @@ func (m *Mirror) send(ctx context.Context, s *wire.Service, p Push, now plumbing
 }
 
 // deliver posts a push and reads its result.
-func deliver(ctx context.Context, s *wire.Service, body io.Reader, size int64) error {
+func deliver(ctx context.Context, s *service, body io.Reader, size int64) error {
 	res, err := s.Post(ctx, body, size)
 	if err != nil {
 		return err
@@ -208,17 +206,17 @@ func deliver(ctx context.Context, s *wire.Service, body io.Reader, size int64) e
 		if cause := context.Cause(ctx); cause != nil {
 			return cause
 		}
-		return fmt.Errorf("read report: %w", wire.Unreadable(err))
+		return fmt.Errorf("read report: %w", unreadableAnswer(err))
 	}
 	if report.UnpackStatus != "ok" {
-		return classify("unpack: "+trailer.OneLine(report.UnpackStatus), said.String())
+		return classify("unpack: "+oneLine(report.UnpackStatus), said.String())
 	}
 	if len(report.CommandStatuses) == 0 { //control:push-is-confirmed
 		return fmt.Errorf("read report: %w: its answer does not name the ref", ErrUnavailable)
 	}
 	for _, c := range report.CommandStatuses {
 		if c.Status != "ok" {
-			return classify(trailer.OneLine(c.Status), said.String())
+			return classify(oneLine(c.Status), said.String())
 		}
 	}
 	return nil
@@ -229,7 +227,7 @@ type output struct{ strings.Builder }
 
 func (o *output) Write(p []byte) (int, error) {
 	if room := 4096 - o.Len(); room > 0 {
-		o.WriteString(trailer.Clean(string(p[:min(len(p), room)])))
+		o.WriteString(cleanText(string(p[:min(len(p), room)])))
 	}
 	return len(p), nil
 }

@@ -7,7 +7,6 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/object"
 
-	"github.com/handrail-bot/handrail/gitops/merge"
 	"github.com/handrail-bot/handrail/gitops/objects"
 )
 
@@ -17,10 +16,10 @@ import (
 // [merge.Conflict].
 type rebase struct {
 	onto, base, head string
-	sel              merge.Selection           // selects changes
+	sel              selection                 // selects changes
 	pick             func(*object.Commit) bool // selects commits; nil means all
 	sign             Signer                    // nil disables signing
-	merge.Guard                                // Stay is for all commits but head
+	guard                                      // Stay is for all commits but head
 }
 
 // run makes the commits. It moves no ref. Files of the result are the changes relative to
@@ -43,9 +42,9 @@ func (r rebase) run(ctx context.Context, o *objects.DB) (Commit, error) {
 		if err != nil {
 			return Commit{}, err
 		}
-		g := r.Guard
+		g := r.guard
 		g.KeepOurs = g.KeepOurs && c.Hash.String() != r.head
-		next, err := merge.Trees(ctx, o, [3]plumbing.Hash{from, tree, c.TreeHash}, r.sel, g)
+		next, err := trees(ctx, o, [3]plumbing.Hash{from, tree, c.TreeHash}, r.sel, g)
 		if err == nil {
 			next, err = o.Root(next)
 		}

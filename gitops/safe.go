@@ -10,9 +10,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/object"
 
-	"github.com/handrail-bot/handrail/gitops/merge"
 	"github.com/handrail-bot/handrail/gitops/objects"
-	"github.com/handrail-bot/handrail/gitops/trailer"
 )
 
 // SafePush is work that must reach a branch without loss: one of the remote, or of a
@@ -191,7 +189,7 @@ func (s *pushing) rebase(ctx context.Context) error {
 		return err
 	}
 	c, err := s.replay(ctx, onto)
-	var conflict *merge.Conflict
+	var conflict *conflict
 	switch {
 	case err == nil:
 		s.p.Commit, s.p.Base, s.p.Origin, s.out.How = c.ID, onto, onto, howRebased
@@ -226,7 +224,7 @@ func (s *pushing) replay(ctx context.Context, onto string) (c Commit, err error)
 			base:  s.p.Base,
 			head:  s.p.Commit,
 			sign:  s.p.Sign,
-			Guard: merge.Guard{Guarded: s.p.Guarded, Kept: &off},
+			guard: guard{Guarded: s.p.Guarded, Kept: &off},
 		}
 		descends, err := objects.Descends(ctx, o, plumbing.NewHash(onto), plumbing.NewHash(s.p.Base))
 		if err != nil {
@@ -238,7 +236,7 @@ func (s *pushing) replay(ctx context.Context, onto string) (c Commit, err error)
 			r.KeepOurs = s.p.Guarded != nil
 		}
 		c, err = r.run(ctx, o)
-		if conflict := (*merge.Conflict)(nil); dropped && errors.As(err, &conflict) { //control:rewrite-wins
+		if conflict := (*conflict)(nil); dropped && errors.As(err, &conflict) { //control:rewrite-wins
 			r.base, r.pick, r.KeepOurs, off = s.p.Base, nil, false, nil
 			if c, err = r.run(ctx, o); err == nil {
 				s.out.Causes = append(
@@ -269,7 +267,7 @@ func (s *pushing) replay(ctx context.Context, onto string) (c Commit, err error)
 // ours reports whether a commit is the new one, or one of the session's.
 func (s *pushing) ours(c *object.Commit) bool {
 	return c.Hash.String() == s.p.Commit ||
-		len(c.ParentHashes) < 2 && trailer.Value(c.Message, TrailerSession) == s.p.Session
+		len(c.ParentHashes) < 2 && trailerValue(c.Message, TrailerSession) == s.p.Session
 }
 
 // besideName returns the name of the n-th candidate branch; the first is ref itself.
@@ -328,7 +326,7 @@ func (s *pushing) split(ctx context.Context) error {
 			base: s.p.Base,
 			head: s.p.Commit,
 			sign: s.p.Sign,
-			sel:  merge.Except([]string{workflowDir}),
+			sel:  except([]string{workflowDir}),
 		}.run(
 			ctx,
 			o,

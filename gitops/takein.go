@@ -9,7 +9,6 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/object"
 
 	"github.com/handrail-bot/handrail/gitops/lines"
-	"github.com/handrail-bot/handrail/gitops/merge"
 	"github.com/handrail-bot/handrail/gitops/objects"
 )
 
@@ -55,7 +54,7 @@ func (t TakeIn) run(ctx context.Context, o *objects.DB) (c Commit, conflicts []s
 			return c, nil, err
 		}
 	}
-	tree, conflicts, err := merge.Marked(ctx, o, trees, t.Names)
+	tree, conflicts, err := markedTree(ctx, o, trees, t.Names)
 	if err != nil {
 		return c, nil, err
 	}
@@ -73,7 +72,7 @@ func Unsettled(
 	others ...string,
 ) (out []string, err error) {
 	read := func(id, path string) ([]string, error) {
-		data, err := m.ReadFile(ctx, id, path, merge.MaxBytes)
+		data, err := m.ReadFile(ctx, id, path, maxBytes)
 		if errors.Is(err, ErrNotFound) || errors.Is(err, ErrTooLarge) {
 			return nil, nil
 		}

@@ -8,7 +8,6 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 
 	"github.com/handrail-bot/handrail/gitops/lines"
-	"github.com/handrail-bot/handrail/gitops/merge"
 	"github.com/handrail-bot/handrail/gitops/objects"
 )
 
@@ -24,11 +23,11 @@ type delta struct {
 // subtrees.
 type differ struct {
 	o   *objects.DB
-	sel merge.Selection
+	sel selection
 	out []delta
 }
 
-func diff(ctx context.Context, o *objects.DB, from, to plumbing.Hash, sel merge.Selection) ([]delta, error) {
+func diff(ctx context.Context, o *objects.DB, from, to plumbing.Hash, sel selection) ([]delta, error) {
 	d := &differ{o: o, sel: sel}
 	err := d.walk(ctx, from, to, "")
 	return d.out, err

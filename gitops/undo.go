@@ -11,9 +11,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/object"
 
-	"github.com/handrail-bot/handrail/gitops/merge"
 	"github.com/handrail-bot/handrail/gitops/objects"
-	"github.com/handrail-bot/handrail/gitops/trailer"
 )
 
 // The trailers that record undos and redos in the history.
@@ -85,7 +83,7 @@ func (TooFew) Unwrap() error { return ErrNothing }
 // checkpoints.
 func lastSteps(undos []*object.Commit, n int) (list []*object.Commit, steps int) {
 	for i, c := range undos {
-		for _, t := range trailer.Parse(c.Message) {
+		for _, t := range parseTrailers(c.Message) {
 			if t.Key == trailerUndoes || t.Key == trailerPart {
 				steps++
 			}
@@ -103,7 +101,7 @@ func (m *Mirror) MetaOf(ctx context.Context, commit string) (out Meta, err error
 		c, err := o.Commit(commit)
 		if err == nil {
 			out.Message = strings.TrimSpace(c.Message)
-			for _, t := range trailer.Parse(c.Message) {
+			for _, t := range parseTrailers(c.Message) {
 				out.Trailers = append(out.Trailers, Trailer(t))
 			}
 			if i := strings.LastIndex(out.Message, "\n\n"); i > 0 && len(out.Trailers) > 0 {
@@ -153,7 +151,7 @@ func (u Undo) past(
 			return nil, nil, nil, err
 		}
 		kind, session := "", ""
-		for _, t := range trailer.Parse(c.Message) {
+		for _, t := range parseTrailers(c.Message) {
 			switch t.Key {
 			case TrailerSession:
 				session = t.Value
@@ -194,16 +192,16 @@ func (u Undo) revert(
 	if err != nil {
 		return Commit{}, err
 	}
-	which := merge.Only(u.Paths)
+	which := only(u.Paths)
 	if len(u.Paths) == 0 && len(u.Keep) > 0 { //control:kept-files
-		which = merge.Except(u.Keep)
+		which = except(u.Keep)
 	}
 	var done []*object.Commit
 	for _, c := range list {
 		was, err := o.ParentTree(c)
 		before := tree
 		if err == nil {
-			tree, err = merge.Trees(ctx, o, [3]plumbing.Hash{c.TreeHash, tree, was}, which, merge.Guard{})
+			tree, err = trees(ctx, o, [3]plumbing.Hash{c.TreeHash, tree, was}, which, guard{})
 		}
 		if errors.Is(err, ErrConflict) && len(u.Paths) > 0 && partly[c.Hash.String()] { // this part is undone already
 			tree, err = before, nil
@@ -228,7 +226,7 @@ func (u Undo) revert(
 func (u Undo) meta(list []*object.Commit) Meta {
 	m := u.Meta
 	key, verb := trailerUndoes, "Undo"
-	if trailer.Value(list[0].Message, trailerUndoes) != "" || trailer.Value(list[0].Message, trailerPart) != "" {
+	if trailerValue(list[0].Message, trailerUndoes) != "" || trailerValue(list[0].Message, trailerPart) != "" {
 		key, verb = trailerRedoes, "Redo"
 	} else if len(u.Paths)+len(u.Keep) > 0 {
 		key = trailerPart

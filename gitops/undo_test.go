@@ -9,7 +9,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/handrail-bot/handrail/gitops/merge"
 	"github.com/handrail-bot/handrail/gitops/objects"
 	"github.com/handrail-bot/handrail/policy/longtest"
 )
@@ -134,7 +133,7 @@ func TestUndoKeepsOtherPeoplesCommits(t *testing.T) {
 	s.save(put("a", "x\n"))
 	s.commit([]Change{put("a", "y\n")})
 	before := s.head
-	var conflict *merge.Conflict
+	var conflict *conflict
 	if err := s.undo(1); !errors.As(err, &conflict) || !slices.Equal(conflict.Paths, []string{"a"}) || !errors.Is(err, ErrConflict) {
 		t.Errorf("undo below a change of the same line: %v", err)
 	}
@@ -242,7 +241,7 @@ func TestRebase(t *testing.T) {
 			ours := must(m.Checkpoint(t.Context(), Checkpoint{Parent: head, Changes: tt.ours, Meta: meta}))(t)
 			onto := must(m.Checkpoint(t.Context(), Checkpoint{Parent: head, Changes: tt.theirs, Meta: Meta{Message: "theirs"}}))(t)
 			got, err := rebased(t, m, rebase{onto: onto.ID, base: head, head: ours.ID})
-			var conflict *merge.Conflict
+			var conflict *conflict
 			if tt.conflict != nil {
 				if !errors.As(err, &conflict) || !slices.Equal(conflict.Paths, tt.conflict) {
 					t.Errorf("got %v, want a conflict in %q", err, tt.conflict)

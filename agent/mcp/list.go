@@ -15,7 +15,6 @@ import (
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/policy/untrusted"
-	"github.com/handrail-bot/handrail/policy/untrusted/marks"
 )
 
 // Limits of a server's definitions.
@@ -118,7 +117,7 @@ func (l *link) resources(ctx context.Context) (out []string) {
 	}
 	add := func(uri string) {
 		if uri != "" && len(uri) <= maxURI && len(out) < maxResources {
-			out = append(out, marks.Break(untrusted.EscapeLine(uri)))
+			out = append(out, untrusted.BreakMarks(untrusted.EscapeLine(uri)))
 		}
 	}
 	if page, err := l.cs.ListResourceTemplates(ctx, &mcp.ListResourceTemplatesParams{}); err == nil {
@@ -163,7 +162,7 @@ func fits(name string) bool {
 // control marks of chat templates, and short.
 func cleanText(s string) string {
 	s, _ = untrusted.CleanPlain(strings.ToValidUTF8(s, "�"))
-	s = marks.Break(strings.TrimSpace(s)) //control:mcp-marks
+	s = untrusted.BreakMarks(strings.TrimSpace(s)) //control:mcp-marks
 	if len(s) > maxDescription {
 		s = strings.ToValidUTF8(s[:maxDescription], "") + "…"
 	}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/handrail-bot/handrail/agent/llm"
 	"github.com/handrail-bot/handrail/agent/llm/mend"
-	"github.com/handrail-bot/handrail/policy/untrusted/marks"
+	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
 //go:embed parts/*.md
@@ -34,7 +34,7 @@ type Example struct{ Path, Line string }
 
 // fill returns a part with the example filled in.
 func (e Example) fill(part string) string {
-	if e.Path == "" || e.Line == "" || marks.Break(e.Path+e.Line) != e.Path+e.Line ||
+	if e.Path == "" || e.Line == "" || untrusted.BreakMarks(e.Path+e.Line) != e.Path+e.Line ||
 		strings.ContainsAny(e.Path, "\"\\") || strings.ContainsAny(e.Path+e.Line, "<>\n") {
 		return part
 	}
@@ -115,18 +115,18 @@ func (b Builder) Build(in Input) string {
 		add(reading("finish_text"))
 	}
 	if about := b.about(offers["run_terminal_command"]); about != "" {
-		add("# The project\n\n" + marks.Break(shorter(about, in.limit(maxProject), "list_files shows what is there")))
+		add("# The project\n\n" + untrusted.BreakMarks(shorter(about, in.limit(maxProject), "list_files shows what is there")))
 	}
 	if b.Charted != "" && !in.Small { //control:small-chart
 		add(
-			"# Most used definitions\n\nBehind each, how many of the files that were looked at name it.\n\n" + marks.Break(
+			"# Most used definitions\n\nBehind each, how many of the files that were looked at name it.\n\n" + untrusted.BreakMarks(
 				b.Charted,
 			),
 		)
 	}
 	if b.Rules != "" {
 		add(
-			"# Rules of this repository\n\n" + marks.Break(
+			"# Rules of this repository\n\n" + untrusted.BreakMarks(
 				shorter(b.Rules, in.limit(maxRules), "read AGENTS.md, or what this repository has of its kind"),
 			),
 		)
@@ -166,7 +166,7 @@ func (b Builder) files(in Input) string {
 		part1 += "\n" + m
 	}
 	if b.Rules != "" {
-		part1 += "\nRules of this repository:\n" + marks.Break(shorter(b.Rules, maxRules/4, "READ AGENTS.md"))
+		part1 += "\nRules of this repository:\n" + untrusted.BreakMarks(shorter(b.Rules, maxRules/4, "READ AGENTS.md"))
 	}
 	return strings.TrimSpace(part1) + "\n"
 }

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/handrail-bot/handrail/agent/llm"
-	"github.com/handrail-bot/handrail/policy/untrusted/marks"
+	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
 // minKept is the minimum length in bytes of a text that a [Sealer] remembers.
@@ -26,19 +26,19 @@ func (s *Sealer) Seal(messages []llm.Message, text bool, isTag func(name string)
 	kept := map[string]string{}
 	foreign := func(text string) string {
 		if len(text) < minKept {
-			return marks.Break(text)
+			return untrusted.BreakMarks(text)
 		}
 		sealed, ok := s.kept[text]
 		if !ok {
-			sealed = marks.Break(text)
+			sealed = untrusted.BreakMarks(text)
 		}
 		kept[text] = sealed
 		return sealed
 	}
 	defer func() { s.kept = kept }()
-	own := marks.Break
+	own := untrusted.BreakMarks
 	if text {
-		own = func(s string) string { return marks.BreakAnswer(s, isTag) } //control:own-calls-stay
+		own = func(s string) string { return untrusted.BreakAnswer(s, isTag) } //control:own-calls-stay
 	}
 	for i := range out {
 		m := &out[i]
@@ -54,11 +54,11 @@ func (s *Sealer) Seal(messages []llm.Message, text bool, isTag func(name string)
 			}
 			m.Content = words(m.Content)
 		}
-		m.ToolName = marks.Break(m.ToolName)
+		m.ToolName = untrusted.BreakMarks(m.ToolName)
 		m.Calls = slices.Clone(m.Calls)
 		for j := range m.Calls {
-			m.Calls[j].Name = marks.Break(m.Calls[j].Name)
-			m.Calls[j].Arguments = marks.BreakJSON(m.Calls[j].Arguments)
+			m.Calls[j].Name = untrusted.BreakMarks(m.Calls[j].Name)
+			m.Calls[j].Arguments = untrusted.BreakMarksInJSON(m.Calls[j].Arguments)
 		}
 	}
 	return out

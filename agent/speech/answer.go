@@ -9,7 +9,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/llm"
 	"github.com/handrail-bot/handrail/agent/llm/toolcall"
 	"github.com/handrail-bot/handrail/agent/session"
-	"github.com/handrail-bot/handrail/policy/untrusted/marks"
+	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
 // Answer parses the whole answer: inline or echoed thinking, printed calls, the
@@ -63,9 +63,9 @@ func (s *Stream) again(raw, content string, calls []toolcall.Call) string {
 	if len(calls) == 0 {
 		return ""
 	}
-	shown := s.Parser.Parse(marks.BreakAnswer(marks.Mend(raw), s.Parser.IsTag)).Calls
+	shown := s.Parser.Parse(untrusted.BreakAnswer(untrusted.MendMarks(raw), s.Parser.IsTag)).Calls
 	same := slices.EqualFunc(shown, calls, func(a, b toolcall.Call) bool {
-		return a.Name == b.Name && bytes.Equal(marks.MendJSON(a.Arguments), marks.MendJSON(b.Arguments))
+		return a.Name == b.Name && bytes.Equal(untrusted.MendMarksInJSON(a.Arguments), untrusted.MendMarksInJSON(b.Arguments))
 	})
 	if same { //control:shown-as-written
 		return ""
@@ -101,10 +101,10 @@ func (s *Stream) cutOff() bool {
 // mendAnswer restores control marks in an answer. They were broken in the model's input,
 // and the model copied them. Tools, the user and the log get the exact text.
 func mendAnswer(a session.Answer) session.Answer {
-	a.Content, a.Thinking, a.Raw = marks.Mend(a.Content), marks.Mend(a.Thinking), marks.Mend(a.Raw)
-	a.Again = marks.Mend(a.Again)
+	a.Content, a.Thinking, a.Raw = untrusted.MendMarks(a.Content), untrusted.MendMarks(a.Thinking), untrusted.MendMarks(a.Raw)
+	a.Again = untrusted.MendMarks(a.Again)
 	for i := range a.Calls {
-		a.Calls[i].Arguments = marks.MendJSON(a.Calls[i].Arguments) //control:marks-mended
+		a.Calls[i].Arguments = untrusted.MendMarksInJSON(a.Calls[i].Arguments) //control:marks-mended
 	}
 	return a
 }
@@ -164,9 +164,9 @@ func parse(parser *toolcall.Parser, text string) toolcall.Parsed {
 	_, text = splitThinking("", text)
 	p := parser.Parse(strings.TrimSpace(text))
 	p.Text, _ = cutComplete(p.Text)
-	p.Text = marks.Mend(cutBroken(p.Text))
+	p.Text = untrusted.MendMarks(cutBroken(p.Text))
 	for i := range p.Calls {
-		p.Calls[i].Arguments = marks.MendJSON(p.Calls[i].Arguments)
+		p.Calls[i].Arguments = untrusted.MendMarksInJSON(p.Calls[i].Arguments)
 	}
 	return p
 }

@@ -29,7 +29,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/llm/prose"
 	"github.com/handrail-bot/handrail/agent/llm/toolcall"
 	"github.com/handrail-bot/handrail/policy/pattern"
-	"github.com/handrail-bot/handrail/policy/untrusted/marks"
+	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
 // showEvery limits the rate of display. firstWords is the minimum number of letters
@@ -168,7 +168,7 @@ func (s *Stream) announce(file string) {
 	if file == "" {
 		return
 	}
-	if title := "Writing " + path.Base(marks.Mend(file)); title != s.writing {
+	if title := "Writing " + path.Base(untrusted.MendMarks(file)); title != s.writing {
 		s.writing = title
 		s.Show(Shown{Title: title, Speed: s.speed()})
 	}
@@ -232,7 +232,7 @@ func (s *Stream) display(last bool) {
 	}
 	s.shown = s.shown || content != ""
 	s.shownAt = now
-	s.Show(Shown{Thinking: marks.Mend(thinking), Content: marks.Mend(content), Title: title, Speed: s.speed()})
+	s.Show(Shown{Thinking: untrusted.MendMarks(thinking), Content: untrusted.MendMarks(content), Title: title, Speed: s.speed()})
 }
 
 // announcePrinted announces a call that is being printed as text.

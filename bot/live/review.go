@@ -8,9 +8,8 @@ import (
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/approval"
 	"github.com/handrail-bot/handrail/bot/render"
-	"github.com/handrail-bot/handrail/bot/reviewer"
+	"github.com/handrail-bot/handrail/bot/review"
 	"github.com/handrail-bot/handrail/bot/store"
-	"github.com/handrail-bot/handrail/bot/triage"
 	"github.com/handrail-bot/handrail/policy"
 )
 
@@ -27,7 +26,7 @@ func (l *Session) review(ctx context.Context) (coverage string, err error) {
 	if !fresh && !over {
 		return "", nil
 	}
-	s := reviewer.Session{
+	s := review.Session{
 		ID:          l.Row.ID,
 		State:       v,
 		After:       l.Data.Reviewed,
@@ -42,7 +41,7 @@ func (l *Session) review(ctx context.Context) (coverage string, err error) {
 			return err == nil, store.Unless(err, store.ErrNotFound)
 		},
 		Keyed:   l.cfg.keyed,
-		Place:   reviewer.Place{Thread: l.Thread.Ref, Pull: l.Thread.Pull, Home: l.Thread.Repo.URL},
+		Place:   review.Place{Thread: l.Thread.Ref, Pull: l.Thread.Pull, Home: l.Thread.Repo.URL},
 		Earlier: func(ctx context.Context) ([]*session.State, error) { return l.cfg.earlier(ctx, l.Row) },
 	}
 	if l.Thread.Pull != nil && l.config().Comments.End != policy.Quiet {
@@ -88,12 +87,12 @@ func (c *Config) Brief(
 	ctx context.Context, at *Thread, row *store.Session, mode string, rules policy.Config,
 ) ([]session.Item, error) {
 	if m, err := policy.ParseMode(mode); err == nil && m.Triages() && at.Pull == nil {
-		return triage.Items(ctx, at.Client, at.Issue, rules.MayLabel)
+		return triageItems(ctx, at.Client, at.Issue, rules.MayLabel)
 	}
 	if at.Pull == nil || !Reviews(mode) {
 		return nil, nil
 	}
-	b := reviewer.Brief{Place: reviewer.Place{Thread: at.Ref, Pull: at.Pull}, Client: at.Client, Keyed: c.keyed}
+	b := review.Brief{Place: review.Place{Thread: at.Ref, Pull: at.Pull}, Client: at.Client, Keyed: c.keyed}
 	of := &store.Session{Repo: at.Ref.Repository(), Thread: at.Ref.Key(), Created: c.Now()}
 	if row != nil {
 		of = row

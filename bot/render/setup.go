@@ -7,7 +7,6 @@ import (
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/policy"
-	"github.com/handrail-bot/handrail/policy/inforce"
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
@@ -96,7 +95,7 @@ func Config(of Layers, v *session.State) untrusted.Post {
 		}
 	}
 	table.WriteString("| key | value | from |\n|---|---|---|\n")
-	for _, s := range inforce.Of(of.Server, of.Repository, of.Model) {
+	for _, s := range policy.SettingsInForce(of.Server, of.Repository, of.Model) {
 		fmt.Fprintf(&table, "| %s | %s | %s |\n", code(s.Key), cell(code(line(s.Value, 200))), s.From)
 	}
 	return untrusted.Post{Text: b.String() + table.String() + "\nOther keys are not set. Secrets are never shown."}

@@ -1,6 +1,6 @@
 // Package retain deletes finished sessions, by age or on request, and leaves a record of
 // each deletion. It also removes mirrors that are no longer used, and all data of a
-// repository from which the App was uninstalled.
+// repository from which the App was uninstalled. anchor.go signs the ends of logs and of deletions.
 package retain
 
 import (
@@ -12,7 +12,6 @@ import (
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/store"
-	"github.com/handrail-bot/handrail/bot/store/anchor"
 	"github.com/handrail-bot/handrail/policy/secret"
 )
 
@@ -125,6 +124,6 @@ func (k Keeper) delete(ctx context.Context, s *store.Session, h store.Head, why 
 func (k Keeper) record(s *store.Session, h store.Head, why string) *store.Deleted {
 	d := &store.Deleted{Head: h, Time: k.now().UTC().Truncate(time.Microsecond), Why: why}
 	d.Session = s.ID // a session without a log has no head
-	anchor.SignDeleted(k.Key, d)
+	signDeleted(k.Key, d)
 	return d
 }

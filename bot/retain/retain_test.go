@@ -14,7 +14,6 @@ import (
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/retain"
 	"github.com/handrail-bot/handrail/bot/store"
-	"github.com/handrail-bot/handrail/bot/store/anchor"
 	"github.com/handrail-bot/handrail/bot/store/sqlite"
 	"github.com/handrail-bot/handrail/bot/store/sqlstore"
 	"github.com/handrail-bot/handrail/bot/store/storetest"
@@ -102,11 +101,11 @@ func TestLogs(t *testing.T) {
 	list, err := s.Deleted(t.Context())
 	must(t, err)
 	for _, d := range list {
-		if r, err := anchor.CheckDeleted(k.Key, &d); err != nil || r.Signed != 1 || d.Why != "retention.logs, after 90 days" {
+		if r, err := retain.CheckDeleted(k.Key, &d); err != nil || r.Signed != 1 || d.Why != "retention.logs, after 90 days" {
 			t.Errorf("%+v: %+v, %v", d, r, err)
 		}
 		d.Why = "another"
-		if _, err := anchor.CheckDeleted(k.Key, &d); err == nil {
+		if _, err := retain.CheckDeleted(k.Key, &d); err == nil {
 			t.Errorf("a record that was changed is taken for true: %+v", d)
 		}
 	}

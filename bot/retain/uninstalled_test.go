@@ -13,7 +13,6 @@ import (
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/retain"
 	"github.com/handrail-bot/handrail/bot/store"
-	"github.com/handrail-bot/handrail/bot/store/anchor"
 	"github.com/handrail-bot/handrail/bot/store/sqlstore"
 	"github.com/handrail-bot/handrail/gitops"
 	"github.com/handrail-bot/handrail/policy/longtest"
@@ -115,7 +114,7 @@ func TestUninstalled(t *testing.T) {
 	list, err := a.store.Deleted(t.Context())
 	must(t, err)
 	for _, d := range list {
-		if r, err := anchor.CheckDeleted(a.Key, &d); err != nil || r.Signed != 1 || d.Why != "retention.uninstalled, 30 days after the App was uninstalled from octo/hello" {
+		if r, err := retain.CheckDeleted(a.Key, &d); err != nil || r.Signed != 1 || d.Why != "retention.uninstalled, 30 days after the App was uninstalled from octo/hello" {
 			t.Errorf("%+v: %+v, %v", d, r, err)
 		}
 	}

@@ -21,9 +21,9 @@ var (
 	plainNo = pattern.Lazy(`(?i)^\W*no(?:pe)?[,.;:!–— -]+(?:problem|worries|idea|doubt|objections?)\b`)
 )
 
-// AnswersNo reports whether a reply to a finding rejects it, or says that the code stays.
+// answersNo reports whether a reply to a finding rejects it, or says that the code stays.
 // said is false if the reply neither rejects nor accepts it. Quoted lines are ignored.
-func AnswersNo(text string) (isNo, said bool) {
+func answersNo(text string) (isNo, said bool) {
 	for l := range strings.SplitSeq(strings.ReplaceAll(text, "’", "'"), "\n") {
 		l = strings.TrimSpace(l)
 		if l == "" || strings.HasPrefix(l, ">") || strings.HasPrefix(l, "<!--") {
@@ -37,10 +37,10 @@ func AnswersNo(text string) (isNo, said bool) {
 	return false, false
 }
 
-// Gone reports whether the commented lines are missing from all files. They are the last
+// gone reports whether the commented lines are missing from all files. They are the last
 // n lines of hunk. It reports false for lines without a letter or a digit, which are too
 // common to tell.
-func Gone(hunk string, n int, files []string) bool {
+func gone(hunk string, n int, files []string) bool {
 	var code []string
 	telling := false
 	for l := range strings.SplitSeq(strings.TrimRight(hunk, "\n"), "\n") {

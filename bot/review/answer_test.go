@@ -8,14 +8,14 @@ func TestAnswersNo(t *testing.T) {
 	for _, text := range []string{"no", "No.", "**No**", "no, that is checked above", "Nope", "won't fix", "Won’t fix: too rare", "wontfix", "as intended", "This is as intended.", "works as intended",
 		"leave it", "Leave it as it is please", "please leave this as is", "by design", "It's by design.", "false positive", "not a bug", "This is not a problem here", "I disagree", "👎", "> The last item is lost.\n\nNo, see line 3.",
 		"It's intentional", "No - items is never empty", "we won't fix this"} {
-		if isNo, said := AnswersNo(text); !isNo || !said {
+		if isNo, said := answersNo(text); !isNo || !said {
 			t.Errorf("%q is no no", text)
 		}
 	}
 	for text, want := range map[string]bool{"yes": true, "Good catch, fixed": true, "You're right.": true, "ok": true, "fixed in abc": true, "No problem, will fix": true,
 		"": false, "No idea.": false, "no. idea how it works": false, "Which input do you mean?": false, "> no\n\nWhich?": false, "Nothing checks this.": false, "no tests cover this, indeed": false,
 		"Is it not a bug?": false, "November": false, "Intention?": false, "I wrote no.": false} {
-		if isNo, said := AnswersNo(text); isNo || said != want {
+		if isNo, said := answersNo(text); isNo || said != want {
 			t.Errorf("%q: no %v, said %v, want %v", text, isNo, said, want)
 		}
 	}
@@ -43,7 +43,7 @@ func TestGone(t *testing.T) {
 		"a line that looks removed":  {"@@ -1 +1 @@\n+-- x\n+--y", 1, []string{"--y"}, false},
 		"with no newline at the end": {"@@ -1 +1 @@\n+y = 1\n\\ No newline at end of file", 1, []string{"y = 1"}, false},
 	} {
-		if got := Gone(c.hunk, c.n, c.files); got != c.want {
+		if got := gone(c.hunk, c.n, c.files); got != c.want {
 			t.Errorf("%s: gone %v, want %v", name, got, c.want)
 		}
 	}

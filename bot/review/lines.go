@@ -62,15 +62,15 @@ func (s shownLines) part(old bool, from, to int) (first, last int, ok bool) {
 	return first, last, ok
 }
 
-// Change is the change of a file between two commits.
-type Change struct {
+// change is the change of a file between two commits.
+type change struct {
 	From, To string // paths before and after
 	Patch    string // hunks
 	Deleted  bool
 }
 
-// Touched reports whether changes remove a line of a finding.
-func Touched(f session.Finding, changes []Change) bool {
+// touched reports whether changes remove a line of a finding.
+func touched(f session.Finding, changes []change) bool {
 	for _, c := range changes {
 		if c.From != f.Path {
 			continue
@@ -84,9 +84,9 @@ func Touched(f session.Finding, changes []Change) bool {
 	return false
 }
 
-// Follow returns a finding with the lines that it has after changes to its file. If they are
+// follow returns a finding with the lines that it has after changes to its file. If they are
 // gone, it has none. A finding on the old side stays.
-func Follow(f session.Finding, changes []Change) session.Finding {
+func follow(f session.Finding, changes []change) session.Finding {
 	for _, c := range changes {
 		if c.From != f.Path || f.Old {
 			continue

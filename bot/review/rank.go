@@ -13,9 +13,9 @@ type Rank int
 
 // The ranks.
 const (
-	Logic Rank = iota
+	logic Rank = iota
 	Tests
-	Words
+	words
 	Generated // generated: needs no review
 )
 
@@ -48,7 +48,7 @@ func RankOf(name string) Rank {
 	case testName().MatchString(name):
 		return Tests
 	case slices.Contains([]string{".md", ".txt", ".rst", ".adoc"}, path.Ext(base)):
-		return Words
+		return words
 	}
-	return Logic
+	return logic
 }

@@ -1,6 +1,6 @@
 // Package review turns the findings of a session into one review: it places each finding
-// on a line of the diff or in the summary, drops repeated ones, and writes the text. It
-// is pure: the same findings and the same diff give the same review.
+// on a line of the diff or in the summary, drops repeated ones, and writes the text. The
+// text is pure: the same findings and the same diff give the same review. reviewer.go posts it.
 //
 //	review.go   selection and placement of findings
 //	lines.go    the lines that a diff shows
@@ -18,20 +18,20 @@ import (
 	"github.com/handrail-bot/handrail/agent/session"
 )
 
-// File is a file that the pull request changes.
-type File struct {
+// file is a file that the pull request changes.
+type file struct {
 	Path  string
 	Patch string // hunks; "" if GitHub shows none
 }
 
-// Input holds the facts from which a review is composed.
-type Input struct {
+// input holds the facts from which a review is composed.
+type input struct {
 	Findings    []session.Finding // of this look, in order
 	Said        []session.Finding // of earlier looks, and not withdrawn, see [Follow]
 	At          map[string]string // commit of each of them, by its mark
 	No          []session.Finding // of those, rejected by an authorized reply
 	Marks       []string          // of comments rejected that way, see [Mark]
-	Files       []File
+	Files       []file
 	Link        func(f session.Finding) string // address of its lines
 	MaxComments int                            // maximum number of comments on lines
 	Least       session.Severity               // findings of less severity are not told; "" tells all
@@ -40,17 +40,17 @@ type Input struct {
 	Read        int                            // number of files that were read
 	Unread      []string                       // files that were not read
 	Moved       string                         // commit that was read, if it is no longer the newest
-	Checks      []Check                        // of the commit that was read
+	Checks      []check                        // of the commit that was read
 }
 
-// Check is the result of a check: passed, failed, running or neutral.
-type Check struct {
+// check is the result of a check: passed, failed, running or neutral.
+type check struct {
 	Name, Result string
 	ID           int64 // increases over time; 0 for a status
 }
 
-// Comment is a finding on lines of the diff. From is 0 for a single line.
-type Comment struct {
+// comment is a finding on lines of the diff. From is 0 for a single line.
+type comment struct {
 	Path     string
 	From, To int
 	Old      bool
@@ -59,40 +59,40 @@ type Comment struct {
 	Finding  session.Finding
 }
 
-// Review is posted as a single review on GitHub.
-type Review struct {
+// review is posted as a single review on GitHub.
+type review struct {
 	Body      string
-	Comments  []Comment
+	Comments  []comment
 	Elsewhere []session.Finding // findings in the summary
 }
 
 // Empty reports whether there are no findings to post.
-func (r Review) Empty() bool { return len(r.Comments)+len(r.Elsewhere) == 0 }
+func (r review) Empty() bool { return len(r.Comments)+len(r.Elsewhere) == 0 }
 
 // All returns the findings that the review posts.
-func (r Review) All() (out []session.Finding) {
+func (r review) All() (out []session.Finding) {
 	for _, c := range r.Comments {
 		out = append(out, c.Finding)
 	}
 	return append(out, r.Elsewhere...)
 }
 
-// Compose composes the review.
-func Compose(in Input) Review {
+// compose composes the review.
+func compose(in input) review {
 	fresh := in.newFindings()
 	slices.SortStableFunc(fresh, heavier)
 	shown := map[string]shownLines{}
 	for _, f := range in.Files {
 		shown[f.Path] = linesOf(f.Patch)
 	}
-	var out Review
+	var out review
 	for _, f := range fresh {
 		c, ok := place(shown[f.Path], f)
 		if !ok || len(out.Comments) == in.MaxComments { //control:inline-maximum
 			out.Elsewhere = append(out.Elsewhere, f)
 			continue
 		}
-		taken := func(have Comment) bool { return have.Path == c.Path && have.Old == c.Old && have.To == c.To }
+		taken := func(have comment) bool { return have.Path == c.Path && have.Old == c.Old && have.To == c.To }
 		if slices.ContainsFunc(out.Comments, taken) { //control:one-comment-a-line
 			out.Elsewhere = append(out.Elsewhere, f)
 			continue
@@ -104,8 +104,8 @@ func Compose(in Input) Review {
 }
 
 // Without moves comments to the summary that GitHub does not accept on their lines.
-func (in Input) Without(r Review, refused func(Comment) bool) Review {
-	out := Review{Elsewhere: slices.Clone(r.Elsewhere)}
+func (in input) Without(r review, refused func(comment) bool) review {
+	out := review{Elsewhere: slices.Clone(r.Elsewhere)}
 	for _, c := range r.Comments {
 		if refused(c) {
 			out.Elsewhere = append(out.Elsewhere, c.Finding)
@@ -119,7 +119,7 @@ func (in Input) Without(r Review, refused func(Comment) bool) Review {
 }
 
 // newFindings returns the findings to post: neither refuted nor reported before.
-func (in Input) newFindings() (out []session.Finding) {
+func (in input) newFindings() (out []session.Finding) {
 	for _, f := range in.Findings {
 		if f.Refuted != "" { //control:refuted-is-dropped
 			continue
@@ -138,12 +138,12 @@ func (in Input) newFindings() (out []session.Finding) {
 }
 
 // reported reports whether a finding was reported before.
-func (in Input) reported(f session.Finding) bool {
+func (in input) reported(f session.Finding) bool {
 	if slices.ContainsFunc(in.No, func(e session.Finding) bool { return e.Path == f.Path && alike(e, f) }) { //control:answered-no
 		return true // even if its lines have moved
 	}
-	return slices.Contains(in.Marks, Mark(f)) ||
-		slices.ContainsFunc(in.Said, func(e session.Finding) bool { return Same(e, f) })
+	return slices.Contains(in.Marks, findingMark(f)) ||
+		slices.ContainsFunc(in.Said, func(e session.Finding) bool { return same(e, f) })
 }
 
 // heavier orders findings: certain ones before unsure ones, then by severity.
@@ -163,15 +163,15 @@ func weight(f session.Finding) int {
 }
 
 // place places a finding on its lines, as far as a single hunk shows them.
-func place(shown shownLines, f session.Finding) (Comment, bool) {
+func place(shown shownLines, f session.Finding) (comment, bool) {
 	from, to, ok := shown.part(f.Old, f.Line, f.Last())
 	if !ok { //control:only-lines-of-the-diff
-		return Comment{}, false
+		return comment{}, false
 	}
 	if from != f.Line || to != f.Last() { //control:suggestion-for-all-its-lines
 		f.Suggestion = nil
 	}
-	c := Comment{Path: f.Path, To: to, Old: f.Old, Body: body(f), Mark: Mark(f), Finding: f}
+	c := comment{Path: f.Path, To: to, Old: f.Old, Body: body(f), Mark: findingMark(f), Finding: f}
 	if from < to {
 		c.From = from
 	}

@@ -30,28 +30,28 @@ func high(f *session.Finding)         { f.Severity = session.High }
 func unsure(f *session.Finding)       { f.Unsure = "it may be" }
 func instead(f *session.Finding)      { s := "x"; f.Suggestion = &s }
 
-func compose(in Input) Review {
-	in.Files = append(in.Files, File{"a.go", patch})
+func composed(in input) review {
+	in.Files = append(in.Files, file{"a.go", patch})
 	in.Link = func(f session.Finding) string { return "https://h/" + f.Where() }
 	if in.MaxComments == 0 {
 		in.MaxComments = 10
 	}
-	return Compose(in)
+	return compose(in)
 }
 
 // An issue shows no lines, and the summary does not say that it does not.
 func TestInAnIssue(t *testing.T) {
-	in := Input{MaxComments: 3, Findings: []session.Finding{finding(3, "one")}, Link: func(session.Finding) string { return "https://h/x" }}
-	if r := Compose(in); !strings.HasPrefix(r.Body, "1 finding.\n") {
+	in := input{MaxComments: 3, Findings: []session.Finding{finding(3, "one")}, Link: func(session.Finding) string { return "https://h/x" }}
+	if r := compose(in); !strings.HasPrefix(r.Body, "1 finding.\n") {
 		t.Errorf("in an issue: %s", r.Body)
 	}
-	if r := compose(Input{Findings: []session.Finding{finding(99, "one")}}); !strings.HasPrefix(r.Body, "1 finding, on lines outside the diff.\n") {
+	if r := composed(input{Findings: []session.Finding{finding(99, "one")}}); !strings.HasPrefix(r.Body, "1 finding, on lines outside the diff.\n") {
 		t.Errorf("in a pull request: %s", r.Body)
 	}
 }
 
 // placed lists the comments as "path:from-to side", and those that the summary tells.
-func placed(r Review) string {
+func placed(r review) string {
 	var out []string
 	for _, c := range r.Comments {
 		side := ""
@@ -84,12 +84,12 @@ func TestOnlyLinesOfTheDiff(t *testing.T) {
 		"a file that is not there": {session.Finding{Path: "b.go", Line: 1, Severity: session.Low, Claim: "c"}, "elsewhere b.go:1"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := placed(compose(Input{Findings: []session.Finding{c.f}})); got != c.want {
+			if got := placed(composed(input{Findings: []session.Finding{c.f}})); got != c.want {
 				t.Errorf("placed %s, want %s", got, c.want)
 			}
 		})
 	}
-	r := compose(Input{Findings: []session.Finding{finding(4, "c", to(22), instead), finding(4, "other words", instead)}})
+	r := composed(input{Findings: []session.Finding{finding(4, "c", to(22), instead), finding(4, "other words", instead)}})
 	if strings.Contains(r.Comments[0].Body, "suggestion") || !strings.HasSuffix(r.Comments[1].Body, "\n```suggestion\nx\n```") {
 		t.Errorf("a suggestion stands on fewer lines than it replaces, or is lost: %+v", r.Comments)
 	}
@@ -150,7 +150,7 @@ func TestLinesAsGitHasThem(t *testing.T) {
 }
 
 func TestOrderAndMaximum(t *testing.T) {
-	r := compose(Input{MaxComments: 2, Findings: []session.Finding{finding(3, "one"), finding(4, "two", high, unsure), finding(5, "three", high), finding(21, "four", high)}})
+	r := composed(input{MaxComments: 2, Findings: []session.Finding{finding(3, "one"), finding(4, "two", high, unsure), finding(5, "three", high), finding(21, "four", high)}})
 	if got := placed(r); got != "0-5, 0-21, elsewhere a.go:3, elsewhere a.go:4" {
 		t.Errorf("placed %s", got)
 	}
@@ -174,26 +174,26 @@ func TestNothingIsSaidTwice(t *testing.T) {
 		"of another line, same look": {finding(3, "The loop ends one item early."), 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := compose(Input{Said: said, Findings: []session.Finding{c.f, c.f}})
+			r := composed(input{Said: said, Findings: []session.Finding{c.f, c.f}})
 			if got := len(r.Comments) + len(r.Elsewhere); got != c.want {
 				t.Errorf("said %d times, want %d", got, c.want)
 			}
 		})
 	}
 	f := finding(3, "The loop ends one item early.")
-	if r := compose(Input{Marks: []string{Mark(f)}, Findings: []session.Finding{f}}); !r.Empty() {
+	if r := composed(input{Marks: []string{findingMark(f)}, Findings: []session.Finding{f}}); !r.Empty() {
 		t.Error("a comment that is there is written again")
 	}
-	if Mark(f) == Mark(finding(3, "The loop never ends.")) || Mark(f) != Mark(finding(90, "the loop ends one item early")) {
+	if findingMark(f) == findingMark(finding(3, "The loop never ends.")) || findingMark(f) != findingMark(finding(90, "the loop ends one item early")) {
 		t.Error("fingerprints do not tell claims apart, or hang on lines")
 	}
 }
 
 // What is taken off its line is told in the summary.
 func TestWithout(t *testing.T) {
-	in := Input{Link: func(session.Finding) string { return "https://h/x" }, Words: "Read all of it.", Unread: []string{"big.lock"}}
-	r := compose(Input{Findings: []session.Finding{finding(3, "one"), finding(4, "two")}})
-	r = in.Without(r, func(c Comment) bool { return c.To == 4 })
+	in := input{Link: func(session.Finding) string { return "https://h/x" }, Words: "Read all of it.", Unread: []string{"big.lock"}}
+	r := composed(input{Findings: []session.Finding{finding(3, "one"), finding(4, "two")}})
+	r = in.Without(r, func(c comment) bool { return c.To == 4 })
 	if got := placed(r); got != "0-3, elsewhere a.go:4" {
 		t.Errorf("placed %s", got)
 	}
@@ -208,7 +208,7 @@ func TestHostileTexts(t *testing.T) {
 	f := finding(3, "**a** `b\n\n# c ]( <!-- @kim")
 	s := "```\nx\n````"
 	f.Suggestion = &s
-	r := compose(Input{Findings: []session.Finding{f}})
+	r := composed(input{Findings: []session.Finding{f}})
 	got := r.Comments[0].Body
 	if first, _, _ := strings.Cut(got, "\n"); !strings.HasPrefix(first, "**Medium: ") || !strings.HasSuffix(first, ".**") {
 		t.Errorf("the claim is %q", first)
@@ -221,9 +221,9 @@ func TestHostileTexts(t *testing.T) {
 // A model cannot have anything committed that was not tried on the file.
 func TestOnlyTriedSuggestions(t *testing.T) {
 	for _, why := range []string{"```suggestion\nevil()\n```", "Do so:\n\n- ````  Suggestion\n  evil()\n  ````", "> ~~~SUGGESTION\n> evil()\n> ~~~", "1. ```suggestion:-0+3\n   evil()\n   ```", "```suggestion"} {
-		for _, c := range []string{compose(Input{Findings: []session.Finding{finding(3, "c", func(f *session.Finding) { f.Why = why })}}).Comments[0].Body,
-			compose(Input{Findings: []session.Finding{finding(3, why)}}).Comments[0].Body,
-			compose(Input{Findings: []session.Finding{finding(3, "c", func(f *session.Finding) { f.Unsure = why })}}).Comments[0].Body} {
+		for _, c := range []string{composed(input{Findings: []session.Finding{finding(3, "c", func(f *session.Finding) { f.Why = why })}}).Comments[0].Body,
+			composed(input{Findings: []session.Finding{finding(3, why)}}).Comments[0].Body,
+			composed(input{Findings: []session.Finding{finding(3, "c", func(f *session.Finding) { f.Unsure = why })}}).Comments[0].Body} {
 			for line := range strings.SplitSeq(c, "\n") {
 				if l := strings.ToLower(strings.TrimLeft(line, "> -+*0123456789.)\t")); strings.HasPrefix(strings.TrimLeft(l, "`~ "), "suggestion") && l != strings.TrimLeft(l, "`~") {
 					t.Errorf("%q can be committed:\n%s", why, c)

@@ -15,15 +15,15 @@ var (
 	backtick = pattern.Lazy("`([^`]+)`")
 )
 
-// PathRules reports whether a text has sections for some files only.
-func PathRules(text string) bool {
+// pathRules reports whether a text has sections for some files only.
+func pathRules(text string) bool {
 	return slices.ContainsFunc(strings.Split(text, "\n"), func(l string) bool { return patternsOf(l) != "" })
 }
 
-// RulesFor returns the rules of a repository that count for some files. A section whose
+// rulesFor returns the rules of a repository that count for some files. A section whose
 // heading has nothing but patterns, each in backticks and as in .gitignore, is for the
 // files that match; it ends with the next heading.
-func RulesFor(text string, files []string) string {
+func rulesFor(text string, files []string) string {
 	var out []string
 	keep := true
 	for l := range strings.SplitSeq(text, "\n") {

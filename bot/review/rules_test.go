@@ -12,23 +12,23 @@ func TestPathRules(t *testing.T) {
 		"src/db/x/y.go": "sums transactions adds", "q.sql": "sums transactions adds", "a.go": "sums adds", "web/x/y/z.ts a.go": "sums types adds",
 		"src/db/a.go web/a.ts": "sums transactions types adds", "": "sums adds", "/etc/passwd ../x": "sums adds",
 	} {
-		got := RulesFor(text, strings.Fields(files))
+		got := rulesFor(text, strings.Fields(files))
 		for word := range strings.FieldsSeq("sums transactions types adds") {
 			if strings.Contains(got, word) != strings.Contains(want, word) {
 				t.Errorf("%q: %s\n%s", files, word, got)
 			}
 		}
 	}
-	if !PathRules(text) || PathRules("## How `a.go` works\n`a.go`\n") {
+	if !pathRules(text) || pathRules("## How `a.go` works\n`a.go`\n") {
 		t.Error("it is not seen whether there are rules for some files")
 	}
 }
 
 func TestRankOf(t *testing.T) {
 	for name, want := range map[string]Rank{
-		"a.go": Logic, "src/latest/run.py": Logic, "contest.ts": Logic, "Makefile": Logic, "vendored.go": Logic, "distance/a.go": Logic, "protest/x.py": Logic,
+		"a.go": logic, "src/latest/run.py": logic, "contest.ts": logic, "Makefile": logic, "vendored.go": logic, "distance/a.go": logic, "protest/x.py": logic,
 		"a_test.go": Tests, "test_a.py": Tests, "conftest.py": Tests, "web/a.spec.ts": Tests, "web/__tests__/a.ts": Tests, "src/FooTest.java": Tests, "testdata/a.go": Tests, "tests/util.py": Tests,
-		"README.md": Words, "docs/a.rst": Words,
+		"README.md": words, "docs/a.rst": words,
 		"go.sum": Generated, "web/package-lock.json": Generated, "Cargo.lock": Generated, "vendor/a/b.go": Generated, "x/vendor/b.go": Generated, "a.pb.go": Generated, "a_pb2.py": Generated, "a.min.js": Generated, "dist/a.js": Generated, "x/node_modules/y.js": Generated, "logo.svg": Generated, "types_generated.go": Generated,
 	} {
 		if got := RankOf(name); got != want {
@@ -38,10 +38,10 @@ func TestRankOf(t *testing.T) {
 }
 
 func TestCoverage(t *testing.T) {
-	if got := (Input{Again: true, Read: 3}).Coverage(); got != "" {
+	if got := (input{Again: true, Read: 3}).Coverage(); got != "" {
 		t.Errorf("a second look says %q", got)
 	}
-	for want, in := range map[string]Input{
+	for want, in := range map[string]input{
 		"":                  {Read: 1},
 		"Read all 3 files.": {Read: 3},
 		"Read both files.":  {Read: 2},

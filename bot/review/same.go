@@ -13,22 +13,22 @@ import (
 // markBegins is the prefix of all marks.
 const markBegins = "finding-"
 
-// IsMark reports whether the key of a comment is the fingerprint of a finding.
-func IsMark(key string) bool { return strings.HasPrefix(key, markBegins) }
+// isMark reports whether the key of a comment is the fingerprint of a finding.
+func isMark(key string) bool { return strings.HasPrefix(key, markBegins) }
 
-// Mark returns the fingerprint of a finding: of its file, the enclosing definition and
+// findingMark returns the fingerprint of a finding: of its file, the enclosing definition and
 // its claim. Line numbers are left out, since every push moves them.
-func Mark(f session.Finding) string {
+func findingMark(f session.Finding) string {
 	sum := sha256.Sum256(
 		[]byte(strings.Join([]string{f.Path, f.In, strings.Join(significantWords(f.Claim), " ")}, "\x00")),
 	)
 	return markBegins + strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(sum[:10]))
 }
 
-// Same reports whether findings of different looks are the same fault: on the same lines, or in
+// same reports whether findings of different looks are the same fault: on the same lines, or in
 // one definition of a file, on lines that overlap, in whatever words, or with the same claim. The
 // lines are those of one commit, see [Follow].
-func Same(a, b session.Finding) bool {
+func same(a, b session.Finding) bool {
 	if a.Path != b.Path || a.Old != b.Old {
 		return false
 	}

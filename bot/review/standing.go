@@ -10,29 +10,29 @@ import (
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
-// FindingState is the state of a finding.
-type FindingState string
+// findingState is the state of a finding.
+type findingState string
 
 // The states of findings.
 const (
-	Open     FindingState = "open"
-	Fixed    FindingState = "fixed"
-	Answered FindingState = "answered"
-	notSure  FindingState = "not sure"
+	open     findingState = "open"
+	fixed    findingState = "fixed"
+	answered findingState = "answered"
+	notSure  findingState = "not sure"
 )
 
-// Row is a finding in the table of a pull request.
-type Row struct {
+// row is a finding in the table of a pull request.
+type row struct {
 	Finding session.Finding
 	Now     session.Finding // on its lines in the newest commit; without lines if they are gone
-	State   FindingState
+	State   findingState
 	At      int64  // id of its comment; 0 if it is new, or has none
 	Commit  string // that fixed it; "" if it is not fixed, or the commit is unknown
 }
 
 // state returns the state to show.
-func (r Row) state() FindingState {
-	if r.State == Open && r.Finding.Unsure != "" {
+func (r row) state() findingState {
+	if r.State == open && r.Finding.Unsure != "" {
 		return notSure
 	}
 	return r.State
@@ -41,16 +41,16 @@ func (r Row) state() FindingState {
 // maxRows is the maximum number of findings in the table.
 const maxRows = 100
 
-// Standing returns the text of the one comment that lists the findings of a pull request, as
+// standing returns the text of the one comment that lists the findings of a pull request, as
 // of a commit: the open ones first. home is the address of the repository.
-func Standing(rows []Row, in Input, commit, home string, number int) string {
-	order := []FindingState{Open, notSure, Fixed, Answered}
+func standing(rows []row, in input, commit, home string, number int) string {
+	order := []findingState{open, notSure, fixed, answered}
 	rows = slices.Clone(rows)
-	slices.SortStableFunc(rows, func(a, b Row) int {
+	slices.SortStableFunc(rows, func(a, b row) int {
 		by := cmp.Compare(slices.Index(order, a.state()), slices.Index(order, b.state()))
 		return cmp.Or(by, heavier(a.Finding, b.Finding))
 	})
-	count := map[FindingState]int{}
+	count := map[findingState]int{}
 	for _, r := range rows {
 		count[r.state()]++
 	}
@@ -77,7 +77,7 @@ func Standing(rows []Row, in Input, commit, home string, number int) string {
 			at += fmt.Sprintf(" · %s/pull/%d#discussion_r%d", home, number, r.At) // GitHub shows it as #7 (comment)
 		}
 		state := string(r.state())
-		if r.State == Fixed && r.Commit != "" { //control:commit-of-a-fix
+		if r.State == fixed && r.Commit != "" { //control:commit-of-a-fix
 			state += fmt.Sprintf(" in [`%.7s`](%s/commit/%s)", r.Commit, home, r.Commit)
 		}
 		fmt.Fprintf(&b, "| %s | %s | %s |\n", state, strings.ReplaceAll(claim(r.Finding), "|", `\|`), at)
@@ -92,7 +92,7 @@ func Standing(rows []Row, in Input, commit, home string, number int) string {
 }
 
 // checks names the checks of the commit by their results, the failed ones first.
-func (in Input) checks() string {
+func (in input) checks() string {
 	var parts []string
 	for _, result := range []string{"failed", "running", "passed"} {
 		var list []string

@@ -71,7 +71,7 @@ func suggestion(code string) string {
 
 // summary returns the text above the comments. It includes the findings that are on no
 // line of the diff, with links to their lines.
-func (in Input) summary(r Review) string {
+func (in input) summary(r review) string {
 	var b strings.Builder
 	b.WriteString(in.count(r) + "\n")
 	for i, f := range r.Elsewhere {
@@ -98,7 +98,7 @@ func where(f session.Finding) string {
 	return strings.NewReplacer("[", "(", "]", ")", "`", "'", "*", `\*`, "_", `\_`).Replace(f.Where())
 }
 
-func (in Input) count(r Review) string {
+func (in input) count(r review) string {
 	on, here := len(r.Comments), len(r.Elsewhere)
 	switch {
 	case on+here == 0:
@@ -129,7 +129,7 @@ func findings(n int) string {
 
 // Coverage names the unread files, and why they are unread. It is empty if that needs no
 // mention.
-func (in Input) Coverage() string {
+func (in input) Coverage() string {
 	var unread, made []string
 	for _, p := range in.Unread {
 		if RankOf(p) == Generated {

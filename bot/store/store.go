@@ -4,7 +4,7 @@
 //
 // Adapters are [github.com/handrail-bot/handrail/bot/store/sqlite] (embedded),
 // [github.com/handrail-bot/handrail/bot/store/postgres] (many machines) and
-// [github.com/handrail-bot/handrail/bot/store/gitref] (the log of one session
+// [github.com/handrail-bot/handrail/bot/store/threadref] (the log of one session
 // in a git ref). Package storetest holds the tests that every adapter passes.
 //
 // Acknowledged data is never lost, and no work is done twice. A worker holds the lease of

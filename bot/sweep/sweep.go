@@ -1,5 +1,5 @@
-// Package sweep maintains deliveries: it asks GitHub to redeliver failed ones, and
-// deletes old ones.
+// Package sweep asks GitHub for deliveries that did not arrive: failed ones are redelivered, and a bot
+// that GitHub cannot reach reads all of them (poll.go). It deletes old ones.
 package sweep
 
 import (

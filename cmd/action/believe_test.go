@@ -12,7 +12,6 @@ import (
 
 	"github.com/handrail-bot/handrail/bot/schedule"
 	"github.com/handrail-bot/handrail/bot/store"
-	"github.com/handrail-bot/handrail/bot/store/gitref"
 	"github.com/handrail-bot/handrail/bot/store/threadref"
 	"github.com/handrail-bot/handrail/bot/thread"
 	"github.com/handrail-bot/handrail/cmd/action"
@@ -31,7 +30,7 @@ func (r *oneRef) ReadRef(context.Context, string) (map[string][]byte, string, er
 
 func (r *oneRef) WriteRef(_ context.Context, _ string, files map[string][]byte, old string) (string, error) {
 	if is := (map[bool]string{true: fmt.Sprint(r.n)}[r.n > 0]); is != old {
-		return "", gitref.ErrMoved
+		return "", threadref.ErrMoved
 	}
 	r.files, r.n = maps.Clone(files), r.n+1
 	return fmt.Sprint(r.n), nil
@@ -71,7 +70,7 @@ func TestWhatIsScheduled(t *testing.T) {
 		"a check":              {check("team/app"), false, true},
 		"a check of elsewhere": {check("team/other"), false, false},
 	} {
-		kept := threadref.New(threadref.Config{Repo: &oneRef{}, Ref: gitref.Prefix + "thread-1"}).Store()
+		kept := threadref.New(threadref.Config{Repo: &oneRef{}, Ref: threadref.Prefix + "thread-1"}).Store()
 		raw := kept.Deliveries
 		inbox := action.NewInbox(&kept, thread.Ref{Owner: "team", Repo: "app"}, slog.New(slog.DiscardHandler))
 		inbox.Scheduled = []schedule.Entry{entry}

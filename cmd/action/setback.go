@@ -8,7 +8,7 @@ import (
 
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/store"
-	"github.com/handrail-bot/handrail/bot/store/gitref"
+	"github.com/handrail-bot/handrail/bot/store/threadref"
 	"github.com/handrail-bot/handrail/bot/thread"
 )
 
@@ -90,7 +90,7 @@ func threadsOf(list []*store.Session, at thread.Ref) (out []thread.Ref, strange 
 
 // tell posts the fault of the ref in the thread, once.
 func (w Witness) tell(ctx context.Context, at thread.Ref, id, what string) error {
-	ref := Ref(gitref.Prefix, at)
+	ref := Ref(threadref.Prefix, at)
 	said := fmt.Sprintf(
 		"The git ref `%s`, with my data of this thread, %s. I do not use it, because an approved action could run twice. A maintainer can delete it: `git push origin :%s`. Then `/agent …` starts anew.",
 		ref,

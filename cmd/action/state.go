@@ -5,7 +5,6 @@ import (
 
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/ghapp/reads"
-	"github.com/handrail-bot/handrail/bot/store/archive"
 	"github.com/handrail-bot/handrail/bot/store/threadref"
 )
 
@@ -13,7 +12,7 @@ import (
 // [threadref.Config].
 func (r Run) State(away func(ctx context.Context, owner string) (bool, error)) (*threadref.Store, error) {
 	s := threadref.New(threadref.Config{Away: away})
-	return s, archive.Seal(s, r.Inputs.StateKey)
+	return s, threadref.Seal(s, r.Inputs.StateKey)
 }
 
 // Away reports whether the run that owns a lease has ended.

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/handrail-bot/handrail/bot/ghapp"
-	"github.com/handrail-bot/handrail/bot/store/gitref"
+	"github.com/handrail-bot/handrail/bot/store/threadref"
 	"github.com/handrail-bot/handrail/bot/thread"
 	"github.com/handrail-bot/handrail/gitops"
 )
@@ -44,11 +44,11 @@ func (r Run) Sweep(ctx context.Context, c *ghapp.Client, m *gitops.Mirror, here 
 	if r.KeepDays == 0 {
 		return
 	}
-	refs, err := m.RemoteRefs(ctx, gitref.Prefix+"thread-")
+	refs, err := m.RemoteRefs(ctx, threadref.Prefix+"thread-")
 	names := slices.Sorted(maps.Keys(refs))
 	for i := range min(len(names), maxSwept) {
 		name := names[(int(r.ID%int64(len(names)))+i)%len(names)]
-		if name != Ref(gitref.Prefix, here) {
+		if name != Ref(threadref.Prefix, here) {
 			err = errors.Join(err, r.sweep(ctx, c, m, gitops.Push{Ref: name, Old: refs[name]}))
 		}
 	}
@@ -59,7 +59,7 @@ func (r Run) Sweep(ctx context.Context, c *ghapp.Client, m *gitops.Mirror, here 
 
 // sweep deletes a ref if its thread is over, unless the ref moved meanwhile.
 func (r Run) sweep(ctx context.Context, c *ghapp.Client, m *gitops.Mirror, gone gitops.Push) error {
-	number, err := strconv.Atoi(strings.TrimPrefix(gone.Ref, gitref.Prefix+"thread-"))
+	number, err := strconv.Atoi(strings.TrimPrefix(gone.Ref, threadref.Prefix+"thread-"))
 	if err != nil || number < 1 {
 		return nil //nolint:nilerr // not one of ours
 	}

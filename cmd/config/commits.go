@@ -4,14 +4,14 @@ import (
 	"os"
 	"strings"
 
-	"github.com/handrail-bot/handrail/gitops/sign"
+	"github.com/handrail-bot/handrail/gitops"
 )
 
 // Commits is `commits:` in the server's file.
 type Commits struct {
 	Key string `yaml:"key" jsonschema:"description=File with the private key that signs commits."`
 
-	Sign *sign.Key `yaml:"-"`
+	Sign *gitops.SigningKey `yaml:"-"`
 }
 
 // read reads the key.
@@ -28,7 +28,7 @@ func (c *Commits) read(bad *problems) {
 		bad.when(true, "commits.key", "read the key that signs commits: %v", err)
 		return
 	}
-	c.Sign, err = sign.ReadKey(data)
+	c.Sign, err = gitops.ReadSigningKey(data)
 	bad.when(err != nil, "commits.key", "%s: %v", c.Key, err)
 }
 

@@ -10,7 +10,6 @@ import (
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/render"
 	"github.com/handrail-bot/handrail/gitops"
-	"github.com/handrail-bot/handrail/gitops/sign"
 	"github.com/handrail-bot/handrail/policy"
 )
 
@@ -19,10 +18,10 @@ type Job struct {
 	Client  *ghapp.Client
 	Mirror  *gitops.Mirror
 	Rules   policy.Commits
-	Asker   policy.Actor // account that has the requester's login now
-	AskerID int64        // account of the requester; 0 if unknown
-	Key     *sign.Key    // the server's key; nil if there is none
-	App     bool         // the bot is a GitHub App, not a token
+	Asker   policy.Actor       // account that has the requester's login now
+	AskerID int64              // account of the requester; 0 if unknown
+	Key     *gitops.SigningKey // the server's key; nil if there is none
+	App     bool               // the bot is a GitHub App, not a token
 
 	Must     bool                            // the server's own policy requires signatures
 	Unsigned func(ctx context.Context) error // called if GitHub does not sign a commit

@@ -9,7 +9,6 @@ import (
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/render"
 	"github.com/handrail-bot/handrail/gitops"
-	"github.com/handrail-bot/handrail/gitops/sign"
 )
 
 // staging is the prefix of refs for commits while GitHub signs them. GitHub shows such
@@ -46,7 +45,7 @@ func (j Job) atGitHub(ctx context.Context, branch, id string, commit []byte) ([]
 	if made, err := j.Mirror.Twin(ctx, branch, id); made != nil || err != nil { //control:signed-once
 		return made, err
 	}
-	spec, err := sign.Read(commit)
+	spec, err := gitops.ReadCommit(commit)
 	if err != nil {
 		return nil, err
 	}
@@ -66,5 +65,5 @@ func (j Job) atGitHub(ctx context.Context, branch, id string, commit []byte) ([]
 	if err != nil || made.Signature == "" {
 		return nil, err
 	}
-	return sign.Signed([]byte(made.Payload), made.Signature, made.ID, gitops.CommitID)
+	return gitops.Signed([]byte(made.Payload), made.Signature, made.ID, gitops.CommitID)
 }

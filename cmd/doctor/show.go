@@ -18,7 +18,6 @@ import (
 	"github.com/handrail-bot/handrail/cmd/config"
 	"github.com/handrail-bot/handrail/cmd/door"
 	"github.com/handrail-bot/handrail/policy"
-	"github.com/handrail-bot/handrail/policy/inforce"
 	"github.com/handrail-bot/handrail/policy/strict"
 )
 
@@ -63,7 +62,7 @@ func (c *showCmd) Run(ctx context.Context, w *door.Console) error {
 	}
 	list = append(list, repo.settings(&cfg, c.Config)...)
 	if !c.Effective { // defaults are left out
-		list = slices.DeleteFunc(list, func(s setting) bool { return s.From == inforce.Default })
+		list = slices.DeleteFunc(list, func(s setting) bool { return s.From == policy.Default })
 	}
 	if len(list) == 0 {
 		fmt.Fprintln(w.Err, "Nothing is set in the files of --config and --repo; --effective shows the defaults.")
@@ -153,9 +152,9 @@ func fromGitHub(ctx context.Context, repo string, cfg config.Server) ([]byte, er
 func serverSettings(cfg *config.Server, file string) []setting {
 	var out []setting
 	walk(reflect.ValueOf(*cfg), "", func(key string, v reflect.Value, def string) {
-		s := setting{Key: key, From: inforce.Default, At: locationOf(cfg, file, key)}
+		s := setting{Key: key, From: policy.Default, At: locationOf(cfg, file, key)}
 		if s.At != nil {
-			s.From = inforce.Server
+			s.From = policy.FromServer
 		}
 		if s.Value = def; !v.IsZero() && (v.Kind() != reflect.Slice || v.Len() > 0) {
 			s.Value = formatValue(key, v)
@@ -195,7 +194,7 @@ func locationOf(cfg *config.Server, file, key string) []string {
 
 // formatValue formats a value, without the password of a database URL.
 func formatValue(key string, v reflect.Value) string {
-	text := inforce.Shown(v)
+	text := policy.ShownValue(v)
 	if u, err := url.Parse(text); key == "database" && strings.Contains(text, "://") && err == nil {
 		return u.Redacted()
 	}
@@ -219,17 +218,17 @@ func walk(v reflect.Value, key string, each func(key string, v reflect.Value, de
 // settings returns the settings that both files can have.
 func (l layer) settings(cfg *config.Server, file string) []setting {
 	var out []setting
-	for _, s := range inforce.Of(cfg.Policy, l.Config, cfg.Model.Name) {
+	for _, s := range policy.SettingsInForce(cfg.Policy, l.Config, cfg.Model.Name) {
 		one := setting{Key: s.Key, Value: s.Value, From: s.From}
 		path := config.Path(s.Key)
-		if s.From == inforce.Server || s.From == inforce.Both {
+		if s.From == policy.FromServer || s.From == policy.Both {
 			key := "policy." + s.Key
 			if s.Key == "model" && cfg.Policy.Model == "" {
 				key = "model.name"
 			}
 			one.At = locationOf(cfg, file, key)
 		}
-		if s.From == inforce.Repository || s.From == inforce.Both {
+		if s.From == policy.FromRepository || s.From == policy.Both {
 			if line, ok := l.doc.Has(path...); ok {
 				one.At = append(one.At, fmt.Sprintf("%s:%d", l.name, line))
 			}

@@ -15,7 +15,6 @@ import (
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/queue"
 	"github.com/handrail-bot/handrail/bot/store"
-	"github.com/handrail-bot/handrail/bot/store/gitref"
 	"github.com/handrail-bot/handrail/bot/store/threadref"
 	"github.com/handrail-bot/handrail/bot/thread"
 	"github.com/handrail-bot/handrail/bot/trigger"
@@ -161,7 +160,7 @@ func act(ctx context.Context, w *console, run action.Run) (err error) {
 	if err != nil {
 		return err
 	}
-	a.state.Use(action.Ref(gitref.Prefix, a.at))
+	a.state.Use(action.Ref(threadref.Prefix, a.at))
 	return a.deliver(ctx, w, found)
 }
 
@@ -169,8 +168,8 @@ func act(ctx context.Context, w *console, run action.Run) (err error) {
 // that the event brings.
 func (a *actor) take(ctx context.Context, event string) (*store.Delivery, error) {
 	payload := a.run.Payload
-	ev, _ := ghapp.ParseEvent(event, payload)         // source reports the error as well
-	a.state.Use(action.Ref(gitref.Prefix, ev.Thread)) // an answer is recognized by the pending request of its thread
+	ev, _ := ghapp.ParseEvent(event, payload)            // source reports the error as well
+	a.state.Use(action.Ref(threadref.Prefix, ev.Thread)) // an answer is recognized by the pending request of its thread
 	found, kept, err := a.source(ctx, event, ev)
 	if byInput := trigger.IsKey(found.Key) && a.run.Inputs.Task != ""; err == nil &&
 		(!kept || byInput || ev.Thread.Number == 0 && !ci.Ended(ev)) {
@@ -207,7 +206,7 @@ func (a *actor) take(ctx context.Context, event string) (*store.Delivery, error)
 	if err != nil {
 		return nil, err
 	}
-	a.state.Use(action.Ref(gitref.Prefix, a.at))
+	a.state.Use(action.Ref(threadref.Prefix, a.at))
 	if who, why, err := a.bot.TurnsAway(ctx, a.at, event, payload); err != nil {
 		return nil, err
 	} else if why != "" { //control:strangers-write-no-ref
@@ -225,7 +224,7 @@ func (a *actor) source(ctx context.Context, event string, ev ghapp.Event) (found
 	}
 	at, err := action.Home{App: a.app, Client: a.Client}.OfCheck(ctx, ev)
 	for i := 0; i < len(at) && err == nil && !kept; i++ {
-		a.state.Use(action.Ref(gitref.Prefix, at[i]))
+		a.state.Use(action.Ref(threadref.Prefix, at[i]))
 		found, kept, err = a.bot.Source(ctx, event, a.run.Payload)
 	}
 	return found, kept, err
@@ -233,7 +232,7 @@ func (a *actor) source(ctx context.Context, event string, ev ghapp.Event) (found
 
 // has reports whether the ref of a thread holds a session.
 func (a *actor) has(ctx context.Context, at thread.Ref, id string) (bool, error) {
-	a.state.Use(action.Ref(gitref.Prefix, at))
+	a.state.Use(action.Ref(threadref.Prefix, at))
 	_, err := a.redactedStore.Sessions.Session(ctx, id)
 	return err == nil, store.Unless(err, store.ErrNotFound)
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/queue"
 	"github.com/handrail-bot/handrail/bot/schedule"
 	"github.com/handrail-bot/handrail/bot/store"
-	"github.com/handrail-bot/handrail/bot/store/gitref"
+	"github.com/handrail-bot/handrail/bot/store/threadref"
 	"github.com/handrail-bot/handrail/bot/thread"
 	"github.com/handrail-bot/handrail/cmd/action"
 	"github.com/handrail-bot/handrail/cmd/door"
@@ -45,7 +45,7 @@ func (a *actor) runSchedules(ctx context.Context, w *console, r *serveRunner) er
 			}
 		}
 		if a.at, err = thread.Parse(d.Thread); err == nil {
-			a.state.Use(action.Ref(gitref.Prefix, a.at))
+			a.state.Use(action.Ref(threadref.Prefix, a.at))
 			err = a.deliver(ctx, w, d)
 		}
 		wrong = append(wrong, err)
@@ -64,7 +64,7 @@ func (a *actor) due(
 	w *console,
 	r *serveRunner,
 ) (begun []*store.Delivery, entries []schedule.Entry, err error) {
-	a.state.Use(action.Ref(gitref.Prefix, a.run.Repo))
+	a.state.Use(action.Ref(threadref.Prefix, a.run.Repo))
 	at, name := live.Thread{Ref: a.run.Repo, Client: a.Client}, a.run.Repo.Repository()
 	place, err := action.Patient(ctx, w.raw, actionWait, func() (place bot.StartPoint, err error) {
 		if at.Repo, err = a.Repo(ctx); err != nil {

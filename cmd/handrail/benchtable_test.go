@@ -32,7 +32,7 @@ type bench struct {
 var benches = []bench{
 	{short: true, dir: "./agent/tools/builtin", args: []string{"-bench", "^BenchmarkFind$"}},
 	{short: true, dir: "./agent/llm/toolcall", args: []string{"-bench", "^BenchmarkParse4KB$"}},
-	{short: true, dir: "./agent/workspace/find", args: []string{"-bench", "IsBinary"}},
+	{short: true, dir: "./agent/workspace/host", args: []string{"-bench", "IsBinary"}},
 	{short: true, dir: "./agent/workspace/host", args: []string{"-bench", "Ignore"}},
 	{short: true, dir: "./policy/shell", args: []string{"-bench", "^BenchmarkAnalyze$", "-benchtime", "100x"}},
 	{short: true, dir: "./agent/patch", args: []string{"-bench", "^BenchmarkApply$", "-benchtime", "100x"}},

@@ -19,8 +19,8 @@ policy.TestPosts: posts-have-limits labels-are-no-paths
 agent.TestSubTaskRights: no-people-inside turns-inside-count turns-inside-are-kept turns-inside-are-shown
     budget-inside
 work.TestWalled: walled-verdict
-shell.TestDirectoryStays: loop-words cwd-outside
-shell.TestBackground: bounded-jobs redact-background
+builtin.TestDirectoryStays: loop-words cwd-outside
+builtin.TestBackground: bounded-jobs redact-background
 builtin.TestFileInAPath: policy-path-length
 session.TestApprovedUntilPublished: rename-deletes
 agent.TestEditIsLookedAtAgainAtTheDoor: consumed-when-published
@@ -36,7 +36,7 @@ base.TestPastHides: past-is-read-only past-is-read-only-in-bwrap past-is-not-sha
 approval.TestForkWaits: fork-plan fork-base fork-branch fork-commit fork-ambiguous fork-moved fork-right-again
     fork-said fork-tells-who-may
 serve_own_command: own-command-name own-command-arguments
-trailer.TestNoForgedTrailer: true-bot-address co-author-is-the-requester
+gitops.TestNoForgedTrailer: true-bot-address co-author-is-the-requester
 gitops.TestWhatIsMadeAnewIsSigned: signing-stays-on signed-is-the-same signed-once commit-of-the-id
     unsigned-stays-away unsigned-is-told
 work.TestScanOfACommit: secret-hold scan-each-file
@@ -86,7 +86,7 @@ bwrap.TestConformance: group-entered scratch-size watched-threads layer-is-read-
     installed-is-put-back installed-servers-are-read-only installed-servers-are-read-only-in-docker
     installed-is-no-link installed-by-the-owner own-server-wins
 main.TestMustLimit: docker-bounds
-watch.TestTally: watched-disk measured-afterwards closed-doors full-place full-refuses no-reserved-room
+host.TestTally: watched-disk measured-afterwards closed-doors full-place full-refuses no-reserved-room
 main.TestCodeHasLimitsOfItsOwn: beside-directory
 bwrap.TestToolchains: writable-stays-out
 base.TestDamaged: base-in-use bounded-trees
@@ -104,7 +104,7 @@ serve_model_down: waits-for-github github-away-is-told not-ready-at-once
 main.TestBadGitHub: nothing-is-not-kept short-diff-is-listed
 gitops.TestBadAnswersOfARemote: push-is-confirmed
 serve_gone: gone-for-certain archived-ends transferred-ends
-poll.TestDeliveries: polled-from-now-on polls-wait-as-asked
+sweep.TestDeliveries: polled-from-now-on polls-wait-as-asked
 serve_token_missed: listed-reviews
 outbox.TestSlowStoreKeepsTheLease: slow-store-keeps-the-thread
 serve_touched: strangers-edits-are-quiet
@@ -127,7 +127,7 @@ schedule.TestClock: other-times-missed-nothing hours-that-are-there-twice runs-d
 ci.TestWaits: missed-checks checks-are-not-awaited-for-ever the-end-of-a-wait-is-told stuck-checks words-end-the-wait
 serve_after_merge: closed-pull-begins-anew
 project.TestFindLeftover: build-leftovers written-stays wanted-again
-attributes.TestAsGit: attributes-count plain-stays-home
+gitops.TestAsGit: attributes-count plain-stays-home
 gitops.TestPushSafeAfterARewrite: adopted-branch branch-of-work-stays restored-branch target-gone
 gitops.TestTakeInIsAsGitMerges: refused-as-on-the-base merge-stays-a-merge merge-is-not-split
     merge-not-taken-back base-from-then-on base-needs-no-yes conflicts-stay-home
@@ -143,7 +143,7 @@ review.TestOnlyLinesOfTheDiff: finding-in-the-file review-of-the-new-head
 outbox.TestNotesOfAReview: github-gate-notes
 review.TestOnlyTriedSuggestions: suggestion-as-written suggestion-parses suggestion-balances
     suggestion-for-all-its-lines
-reviewer.TestThreadsWhoseCodeIsGone: said-twice refuted-is-dropped
+review.TestThreadsWhoseCodeIsGone: said-twice refuted-is-dropped
 review.TestOrderAndMaximum: made-is-skipped logic-before-tests
 agent.TestWordsAreNoWork: cleaning-is-work tried-is-not-made tried-needs-no-reason words-without-work claims-in-files
     tried-is-no-answer same-again an-answer-is-taken
@@ -161,10 +161,10 @@ agent.TestAnswerInCircles: few-words said-twice-before file-a-third-time shown-r
 agent.TestRunWaitsForTheServer: memory-is-waited-for outgrown-memory free-the-hung
 seat.TestTake: seat-given-back waiting-is-said waiting-is-free operators-window window-is-asked refused-cache
 agent.TestStuckSessionEnds: cut-off-is-no-repetition mistakes-by-answers forgotten-calls
-edit.TestEditsByHand: no-prose-in-code
+builtin.TestEditsByHand: no-prose-in-code
 agent.TestUnseenIsNotReplaced: no-other-file methods-stay no-invented-folder
-edit.TestEncodingIsKept: case-asks-back
-edit.TestOneWrongCharacter: syntax-told faults-are-told most-lines-stay edits-keep-syntax broken-is-taken-back made-once
+builtin.TestEncodingIsKept: case-asks-back
+builtin.TestOneWrongCharacter: syntax-told faults-are-told most-lines-stay edits-keep-syntax broken-is-taken-back made-once
 project.TestRulesAt: included-rules
 agent.TestPrefixIsNeverTouched: mode-is-told recorded-cuts
 agent.TestFailedTurnIsTakenBack: refused-edit-is-taken-back
@@ -190,11 +190,11 @@ work.TestToolsArePinned: mcp-pinned mcp-tools-in-digest
 policy.TestServersOfARepository: mcp-name-is-taken mcp-auto-is-the-operators mcp-repository-headers
     mcp-no-environment
 policy.TestCallsOfServers: mcp-tools-deny mcp-shown-whole
-served.TestWrongCalls: mcp-schema-first mcp-local-references mcp-endless-references
+builtin.TestWrongCalls: mcp-schema-first mcp-local-references mcp-endless-references
 mcp.TestWordsOfServers: mcp-unfit-is-told mcp-marks mcp-definitions-redacted mcp-budget
 mcp.TestRugPull: mcp-frozen mcp-rug-pull
 mcp.TestHostileServers: mcp-connect-deadline mcp-call-deadline mcp-flood mcp-too-many-tools
-served.TestResults: mcp-fenced mcp-pages-fenced mcp-redacted
+builtin.TestResults: mcp-fenced mcp-pages-fenced mcp-redacted
 main.TestMCPServersAtURLs: mcp-allowlist mcp-one-origin mcp-no-redirects mcp-tokens-known
 mcp.TestSamplingAndRoots: mcp-no-sampling mcp-quiet-stream mcp-no-addresses mcp-answer-once
 work.TestGuestsBehindAWall: guest-behind-a-wall guest-masked guest-settings-hidden

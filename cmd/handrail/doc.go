@@ -42,7 +42,7 @@
 // agent/loop.go and agent/gate.go are the core, five minutes each. agent/session has the
 // events, and the only fold of them into a state: conversation, progress comment, check
 // run and terminal are functions of that log. agent/tools/tools.go defines a tool,
-// agent/tools/search/find_files.go is one to copy. bot/outbox sends each write to GitHub
+// agent/tools/builtin/find_files.go is one to copy. bot/outbox sends each write to GitHub
 // once, even after a crash. bot/store/store.go has the contract of every store.
 //
 // The specification is testdata/script: whole stories, with a fake GitHub

@@ -9,7 +9,7 @@ import (
 	"github.com/handrail-bot/handrail/agent"
 	"github.com/handrail-bot/handrail/agent/index"
 	"github.com/handrail-bot/handrail/agent/llm"
-	"github.com/handrail-bot/handrail/agent/project/image"
+	"github.com/handrail-bot/handrail/agent/project"
 	"github.com/handrail-bot/handrail/agent/tools"
 	"github.com/handrail-bot/handrail/agent/tools/builtin"
 	"github.com/handrail-bot/handrail/agent/work"
@@ -65,9 +65,9 @@ func newEngine(p engineParts) (*work.Engine, error) {
 		Index:     p.index,
 		Policy:    rules,
 		Rules:     p.rules,
-		Image:     image.Find,
-		Created:   image.Commands,
-		Recipe:    image.Recipe,
+		Image:     project.FindImage,
+		Created:   project.FindCommands,
+		Recipe:    project.FindRecipe,
 		Log:       p.log,
 		Guests:    p.guests.workspaces(p),
 		Servers: func(name string, m policy.Server) (http.RoundTripper, error) {

@@ -139,6 +139,7 @@ func testImports() ([]string, error) {
 // own tests need nothing.
 func TestExports(t *testing.T) {
 	t.Parallel()
+	longtest.Leave(t)
 	for dir, names := range unusedExports(typedPackages(t)) {
 		slices.Sort(names)
 		t.Errorf("exports of %s without a user in another package (make them lower case, or delete them): %s", dir, strings.Join(names, " "))

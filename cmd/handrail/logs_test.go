@@ -18,9 +18,8 @@ import (
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/store"
-	"github.com/handrail-bot/handrail/bot/store/archive"
-	"github.com/handrail-bot/handrail/bot/store/gitref"
 	"github.com/handrail-bot/handrail/bot/store/storetest"
+	"github.com/handrail-bot/handrail/bot/store/threadref"
 	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
@@ -84,7 +83,7 @@ func TestRoundTrip(t *testing.T) {
 		t.Run(filepath.Base(golden), func(t *testing.T) {
 			want, err := os.ReadFile(golden)
 			must(t, err)
-			id, events, err := archive.ReadText(want)
+			id, events, err := threadref.ReadText(want)
 			must(t, err)
 			dir := t.TempDir()
 			first, last, file := filepath.Join(dir, "first.db"), filepath.Join(dir, "last.db"), filepath.Join(dir, "log")
@@ -164,8 +163,8 @@ func TestRefHasOneWriter(t *testing.T) {
 	for name, at := range map[string]string{"by path": path, "by HTTP": address} {
 		t.Run(name, func(t *testing.T) {
 			const rounds = 6
-			ref := gitref.Prefix + strings.ReplaceAll(name, " ", "-") // the same files on the same parent would be the same commit
-			writers := []*archive.Repository{openRepository(t, at), openRepository(t, at)}
+			ref := threadref.Prefix + strings.ReplaceAll(name, " ", "-") // the same files on the same parent would be the same commit
+			writers := []*threadref.Repository{openRepository(t, at), openRepository(t, at)}
 			moved := 0
 			defer func() { t.Logf("%d writes won, %d were told that the ref had moved", 2*rounds, moved) }()
 			_, start, err := writers[0].ReadRef(t.Context(), ref)
@@ -196,9 +195,9 @@ func TestRefHasOneWriter(t *testing.T) {
 }
 
 // openRepository opens a repository as the verbs do, with a copy of its own.
-func openRepository(t *testing.T, address string) *archive.Repository {
+func openRepository(t *testing.T, address string) *threadref.Repository {
 	t.Helper()
-	r, err := archive.Open(t.Context(), archive.Config{}, archive.Prefix+address)
+	r, err := threadref.OpenRepository(t.Context(), threadref.ArchiveConfig{}, threadref.GitAddress+address)
 	must(t, err)
 	t.Cleanup(func() { must(t, r.Close()) })
 	return r
@@ -207,19 +206,19 @@ func openRepository(t *testing.T, address string) *archive.Repository {
 // race has both writers add a file to what they saw at start, at once. The
 // one that loses reads again and tries again, maybe more than once: it can be
 // told while the other one still writes. It returns how many lost.
-func race(t *testing.T, writers []*archive.Repository, ref string, round int, start string) (moved int) {
+func race(t *testing.T, writers []*threadref.Repository, ref string, round int, start string) (moved int) {
 	t.Helper()
 	var mu sync.Mutex
 	var wg sync.WaitGroup
 	for i, w := range writers {
 		wg.Go(func() {
 			err := addFile(t.Context(), w, ref, fmt.Sprint("r", round, "w", i), &start)
-			if errors.Is(err, gitref.ErrMoved) {
+			if errors.Is(err, threadref.ErrMoved) {
 				mu.Lock()
 				moved++
 				mu.Unlock()
 			}
-			for try := 0; errors.Is(err, gitref.ErrMoved) && try < 100; try++ {
+			for try := 0; errors.Is(err, threadref.ErrMoved) && try < 100; try++ {
 				err = addFile(t.Context(), w, ref, fmt.Sprint("r", round, "w", i), nil)
 			}
 			if err != nil {
@@ -233,13 +232,13 @@ func race(t *testing.T, writers []*archive.Repository, ref string, round int, st
 
 // addFile adds a file to a ref that is believed to be at a commit, or is
 // where it is.
-func addFile(ctx context.Context, w *archive.Repository, ref, name string, at *string) error {
+func addFile(ctx context.Context, w *threadref.Repository, ref, name string, at *string) error {
 	files, now, err := w.ReadRef(ctx, ref)
 	if err != nil {
 		return err
 	}
 	if at != nil && now != *at {
-		return fmt.Errorf("already at %s: %w", now, gitref.ErrMoved)
+		return fmt.Errorf("already at %s: %w", now, threadref.ErrMoved)
 	}
 	next := map[string][]byte{name: []byte(name)}
 	for k, v := range files {

@@ -14,7 +14,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"github.com/handrail-bot/handrail/bot/store/archive"
+	"github.com/handrail-bot/handrail/bot/store/threadref"
 	"github.com/handrail-bot/handrail/cmd/config"
 	"github.com/handrail-bot/handrail/cmd/doctor"
 	"github.com/handrail-bot/handrail/cmd/door"
@@ -269,7 +269,7 @@ func exitCode(w *console, err error) int {
 	case !errors.Is(err, door.ErrFailed):
 		fmt.Fprintf(w.err, "handrail: %v\n", err)
 	}
-	if errors.As(err, new(door.UsageError)) || errors.As(err, new(archive.Misuse)) {
+	if errors.As(err, new(door.UsageError)) || errors.As(err, new(threadref.Misuse)) {
 		return exitUsage
 	}
 	return exitFailed

@@ -19,7 +19,6 @@ import (
 	"github.com/handrail-bot/handrail/agent/work"
 	"github.com/handrail-bot/handrail/agent/workspace"
 	"github.com/handrail-bot/handrail/cmd/config"
-	"github.com/handrail-bot/handrail/cmd/forms"
 	"github.com/handrail-bot/handrail/policy"
 	"github.com/handrail-bot/handrail/policy/secret"
 )
@@ -240,7 +239,7 @@ func TestForm(t *testing.T) {
 		if err := m.Check().Err(); err != nil {
 			t.Errorf("form %q: %v", name, err)
 		}
-		known := forms.New(forms.Config{})
+		known := newForms(formsConfig{})
 		ws := &workspace.Workspace{}
 		got, err := engineParts{model: func(string) (llm.Model, error) { return nil, nil }, form: m.Answers(), forms: known, secrets: &secrets{}}.agent(work.Need{Workspace: ws})
 		if err != nil || got.Form != want || got.Forms != known {

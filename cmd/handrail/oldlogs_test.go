@@ -15,9 +15,8 @@ import (
 	"github.com/handrail-bot/handrail/agent/llm/llmtest"
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/store"
-	"github.com/handrail-bot/handrail/bot/store/archive"
-	"github.com/handrail-bot/handrail/bot/store/gitref"
 	"github.com/handrail-bot/handrail/bot/store/storetest"
+	"github.com/handrail-bot/handrail/bot/store/threadref"
 	"github.com/handrail-bot/handrail/bot/thread"
 	"github.com/handrail-bot/handrail/cmd/config"
 	"github.com/handrail-bot/handrail/cmd/door"
@@ -172,7 +171,7 @@ func (s *oldStory) startThen(dir string) {
 	s.t.Helper()
 	data, err := os.ReadFile(filepath.Join(dir, "approval.jsonl"))
 	must(s.t, err)
-	_, events, err := archive.ReadText(data)
+	_, events, err := threadref.ReadText(data)
 	must(s.t, err)
 	since := time.Since(events[len(events)-1].Time)
 	s.startWith(serverOptions{
@@ -217,8 +216,8 @@ func openOldRefs(t *testing.T, dir string) *oldStory {
 	bundle, err := filepath.Abs(filepath.Join(dir, "refs.bundle"))
 	must(t, err)
 	gitRun(t, "-C", path, "fetch", "--quiet", bundle, "+refs/agent/*:refs/agent/*")
-	at := archive.Prefix + path
-	must(t, sessions.WithRepository(t.Context(), &door.Console{Log: logger(s.log, "error")}, at, func(r *archive.Repository) error {
+	at := threadref.GitAddress + path
+	must(t, sessions.WithRepository(t.Context(), &door.Console{Log: logger(s.log, "error")}, at, func(r *threadref.Repository) error {
 		found, err := r.Sessions(t.Context())
 		must(t, err)
 		if len(found) != len(oldSessions) {
@@ -226,7 +225,7 @@ func openOldRefs(t *testing.T, dir string) *oldStory {
 		}
 		for _, s := range found {
 			id := s.Row.ID
-			events, err := gitref.Log(t.Context(), r, id)
+			events, err := threadref.Log(t.Context(), r, id)
 			must(t, err)
 			if err := session.Verify(events); err != nil || len(events) == 0 {
 				t.Errorf("session %s has %d events: %v", id, len(events), err)
@@ -305,7 +304,7 @@ func goOnWithRun(t *testing.T, dir string) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	data, err := os.ReadFile(filepath.Join(dir, "run.jsonl"))
 	must(t, err)
-	id, events, err := archive.ReadText(data)
+	id, events, err := threadref.ReadText(data)
 	must(t, err)
 	for _, e := range events {
 		if e.Type == session.TypeResult {

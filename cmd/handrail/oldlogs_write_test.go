@@ -20,9 +20,8 @@ import (
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest"
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/ghcheck"
 	"github.com/handrail-bot/handrail/bot/store"
-	"github.com/handrail-bot/handrail/bot/store/archive"
-	"github.com/handrail-bot/handrail/bot/store/gitref"
 	"github.com/handrail-bot/handrail/bot/store/storetest"
+	"github.com/handrail-bot/handrail/bot/store/threadref"
 	"github.com/handrail-bot/handrail/cmd/config"
 	"github.com/handrail-bot/handrail/cmd/door"
 	"github.com/handrail-bot/handrail/cmd/local"
@@ -179,11 +178,11 @@ func writeRefs(t *testing.T, dir string, ids []string, database string) {
 	gitRun(t, "init", "--quiet", "--bare", path)
 	db, err := records.Open(t.Context(), config.Server{Database: database}, logger(os.Stderr, "error"))
 	must(t, err)
-	must(t, sessions.WithRepository(t.Context(), &door.Console{Log: logger(os.Stderr, "error")}, archive.Prefix+path, func(r *archive.Repository) error {
+	must(t, sessions.WithRepository(t.Context(), &door.Console{Log: logger(os.Stderr, "error")}, threadref.GitAddress+path, func(r *threadref.Repository) error {
 		for _, id := range ids {
 			events, err := db.Logs.Log(store.Fence{Key: id}).Events(t.Context(), 0)
 			must(t, err)
-			must(t, gitref.Import(t.Context(), r, id, events))
+			must(t, threadref.Import(t.Context(), r, id, events))
 		}
 		return nil
 	}))

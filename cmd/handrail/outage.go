@@ -12,16 +12,15 @@ import (
 	"github.com/handrail-bot/handrail/bot/fault"
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/ghapp/reads"
-	"github.com/handrail-bot/handrail/bot/ready"
 	"github.com/handrail-bot/handrail/bot/sweep"
 	"github.com/handrail-bot/handrail/bot/thread"
 )
 
 // newWatch returns the watch over GitHub and the model. When one of them recovers, the
 // waiting sessions are reconciled.
-func (s *server) newWatch() *ready.Watch {
-	return ready.New(ready.Config{
-		Parts: []ready.Part{{Name: "GitHub", Ask: s.askGitHub}, {Name: "model", Ask: s.askModel}},
+func (s *server) newWatch() *readiness {
+	return newReadiness(readyConfig{
+		Parts: []readyPart{{Name: "GitHub", Ask: s.askGitHub}, {Name: "model", Ask: s.askModel}},
 		Back: func(ctx context.Context) {
 			if err := s.bot.Reconcile(ctx); err != nil {
 				s.log.WarnContext(ctx, "wake what waits", "err", err)

@@ -18,7 +18,6 @@ import (
 	"github.com/handrail-bot/handrail/cmd/action"
 	"github.com/handrail-bot/handrail/cmd/config"
 	"github.com/handrail-bot/handrail/cmd/door"
-	"github.com/handrail-bot/handrail/cmd/forms"
 	"github.com/handrail-bot/handrail/cmd/local"
 	"github.com/handrail-bot/handrail/cmd/records"
 	"github.com/handrail-bot/handrail/cmd/terminal"
@@ -356,7 +355,7 @@ func (c *localFlags) engine(
 		form: config.Model{
 			Form: c.Form,
 		}.Answers(),
-		forms: forms.New(forms.Config{File: formsFile(), Server: serverOf(at.model()), Log: w.log}),
+		forms: newForms(formsConfig{File: formsFile(), Server: serverOf(at.model()), Log: w.log}),
 	})
 	if err != nil {
 		err = errors.Join(err, end())

@@ -18,8 +18,6 @@ import (
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest"
 	"github.com/handrail-bot/handrail/bot/schedule"
 	"github.com/handrail-bot/handrail/bot/store"
-	"github.com/handrail-bot/handrail/bot/store/archive"
-	"github.com/handrail-bot/handrail/bot/store/gitref"
 	"github.com/handrail-bot/handrail/bot/store/threadref"
 	"github.com/handrail-bot/handrail/bot/thread"
 	"github.com/handrail-bot/handrail/bot/trigger"
@@ -56,8 +54,8 @@ func (s *stage) gitDir(at thread.Ref) (dir string) {
 // onRef changes the ref of a thread, as somebody may who can push.
 func (s *stage) onRef(ctx context.Context, at thread.Ref, change func(*threadref.Store) error) error {
 	w := &door.Console{Log: logger(io.Discard, "error")}
-	return sessions.WithRepository(ctx, w, archive.Prefix+s.gitDir(at), func(r *archive.Repository) error {
-		state := threadref.New(threadref.Config{Repo: r, Ref: action.Ref(gitref.Prefix, at)})
+	return sessions.WithRepository(ctx, w, threadref.GitAddress+s.gitDir(at), func(r *threadref.Repository) error {
+		state := threadref.New(threadref.Config{Repo: r, Ref: action.Ref(threadref.Prefix, at)})
 		return errors.Join(change(state), state.Flush(ctx))
 	})
 }
@@ -103,15 +101,15 @@ func (s *stage) leave(_ *testscript.TestScript, args []string) error {
 
 // keepRef remembers the ref of a thread, putBack sets it to that, dropRef deletes it.
 func (s *stage) keepRef(_ *testscript.TestScript, args []string) error {
-	return s.updateRef(args, "refs/kept/", gitref.Prefix)
+	return s.updateRef(args, "refs/kept/", threadref.Prefix)
 }
 
 func (s *stage) putBack(_ *testscript.TestScript, args []string) error {
-	return s.updateRef(args, gitref.Prefix, "refs/kept/")
+	return s.updateRef(args, threadref.Prefix, "refs/kept/")
 }
 
 func (s *stage) dropRef(_ *testscript.TestScript, args []string) error {
-	return s.updateRef(args, gitref.Prefix, "")
+	return s.updateRef(args, threadref.Prefix, "")
 }
 
 // age lets days pass for a thread in which nothing happens.

@@ -30,17 +30,14 @@ import (
 	"github.com/handrail-bot/handrail/bot/fault"
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/outbox"
-	"github.com/handrail-bot/handrail/bot/poll"
 	"github.com/handrail-bot/handrail/bot/queue"
 	"github.com/handrail-bot/handrail/bot/quota"
-	"github.com/handrail-bot/handrail/bot/ready"
+	"github.com/handrail-bot/handrail/bot/retain"
 	"github.com/handrail-bot/handrail/bot/store"
-	"github.com/handrail-bot/handrail/bot/store/anchor"
 	"github.com/handrail-bot/handrail/bot/store/sqlstore"
 	"github.com/handrail-bot/handrail/bot/sweep"
 	"github.com/handrail-bot/handrail/bot/webhook"
 	"github.com/handrail-bot/handrail/cmd/config"
-	"github.com/handrail-bot/handrail/cmd/forms"
 	"github.com/handrail-bot/handrail/cmd/local"
 	"github.com/handrail-bot/handrail/cmd/records"
 	"github.com/handrail-bot/handrail/cmd/telemetry"
@@ -97,7 +94,7 @@ type server struct {
 	queue         *queue.Queue
 	http          *http.Server
 	addr          net.Addr
-	watch         *ready.Watch
+	watch         *readiness
 	failed        chan error
 	wait          sync.WaitGroup
 	stop          context.CancelFunc // stops the loops beside the queue
@@ -128,7 +125,7 @@ func newServer(ctx context.Context, w *console, cfg config.Server, opt serverOpt
 	if s.store, err = records.Open(ctx, cfg, w.log); err != nil {
 		return s, err
 	}
-	s.forms = forms.New(forms.Config{File: filepath.Join(cfg.Data, formsName), Server: serverOf(cfg.Model), Log: w.log})
+	s.forms = newForms(formsConfig{File: filepath.Join(cfg.Data, formsName), Server: serverOf(cfg.Model), Log: w.log})
 	r, err := s.build(ctx, w, s.store.Store)
 	if err != nil {
 		return s, err
@@ -198,7 +195,7 @@ func (s *server) build(ctx context.Context, w *console, kept store.Store) (*serv
 		return nil, err
 	}
 	s.redactedStore = kept
-	s.redactedStore.Logs = redactedLogs{anchor.Logs{Logs: kept.Logs, Meta: kept.Meta, Key: known.signing}, known.Redactor}
+	s.redactedStore.Logs = redactedLogs{retain.AnchoredLogs{Logs: kept.Logs, Meta: kept.Meta, Key: known.signing}, known.Redactor}
 	if s.cfg.Dashboard.Listen != "" {
 		s.redactedStore.Logs = watchedLogs{s.redactedStore.Logs, func(id string) { s.pages.grown(id) }}
 	}
@@ -458,8 +455,8 @@ func (s *server) startLoops(ctx context.Context, keeper *records.Keeper) {
 	s.wait.Go(func() { sweep.Forget(ctx, s.redactedStore.Deliveries, s.log) })
 	s.wait.Go(func() { keeper.Run(ctx) })
 	if every := time.Duration(s.cfg.GitHub.Poll); every > 0 && s.cfg.GitHub.AppID != 0 {
-		p := poll.New(
-			poll.Config{
+		p := sweep.NewPoller(
+			sweep.PollConfig{
 				GitHub: s.app,
 				Store:  s.redactedStore,
 				Source: keeper.WatchRemovals(s.bot.Source),

@@ -14,7 +14,6 @@ import (
 	"github.com/handrail-bot/handrail/bot/fault"
 	judge "github.com/handrail-bot/handrail/bot/ghapp/answer"
 	"github.com/handrail-bot/handrail/gitops"
-	"github.com/handrail-bot/handrail/gitops/wire"
 )
 
 // TestSilentGitHub: an answer that stops in the middle while its connection stays is an outage, of the API
@@ -51,7 +50,7 @@ func TestSilentGitHub(t *testing.T) {
 	if !errors.As(err, new(*judge.Error)) || !errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Errorf("the API: %v", err)
 	}
-	_, err = (&wire.Wire{HTTP: way}).Dial(ctx, srv.URL+"/o/r", "git-upload-pack", wire.Read)
+	_, err = (&gitops.Wire{HTTP: way}).Dial(ctx, srv.URL+"/o/r", "git-upload-pack", gitops.Read)
 	if !errors.Is(err, gitops.ErrUnavailable) || !fault.Temporary(err) {
 		t.Errorf("git: %v", err)
 	}

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/handrail-bot/handrail/agent/workspace"
-	"github.com/handrail-bot/handrail/agent/workspace/forward"
+	"github.com/handrail-bot/handrail/agent/workspace/egress"
 	"github.com/handrail-bot/handrail/agent/workspace/host"
 )
 
@@ -43,7 +43,7 @@ type stdio struct {
 func (stdio) Close() error { return errors.Join(os.Stdin.Close(), os.Stdout.Close()) }
 
 func wayOut(ctx context.Context, conn *workspace.Conn) (host.Way, error) {
-	return forward.Listen(ctx, conn)
+	return egress.NewForward(ctx, conn)
 }
 
 // Run serves until the other side closes the connection.

@@ -13,7 +13,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/store"
-	"github.com/handrail-bot/handrail/bot/store/archive"
+	"github.com/handrail-bot/handrail/bot/store/threadref"
 	"github.com/handrail-bot/handrail/bot/sweep"
 	"github.com/handrail-bot/handrail/policy/longtest"
 )
@@ -162,7 +162,7 @@ func TestAuditOfGoldenLogs(t *testing.T) {
 	for _, golden := range goldens {
 		text, err := os.ReadFile(golden)
 		must(t, err)
-		id, events, err := archive.ReadText(text)
+		id, events, err := threadref.ReadText(text)
 		must(t, err)
 		if code, out := verb(t, "", "audit", "verify", golden); code != 0 || !strings.Contains(out, fmt.Sprintf("session %s, %d events: ok, no signature", id, len(events))) ||
 			!strings.Contains(out, "it cannot be told whether its end is missing, or whether its whole chain was made anew") {

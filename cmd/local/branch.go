@@ -10,7 +10,6 @@ import (
 
 	"github.com/handrail-bot/handrail/cmd/door"
 	"github.com/handrail-bot/handrail/cmd/terminal"
-	"github.com/handrail-bot/handrail/cmd/worktree"
 	"github.com/handrail-bot/handrail/gitops"
 	"github.com/handrail-bot/handrail/policy"
 )
@@ -18,14 +17,14 @@ import (
 func refOf(branch string) string { return "refs/heads/" + branch }
 
 // checkFree returns an error if branch exists, or is not allowed for a result.
-func (s *Session) checkFree(ctx context.Context, branch string, tree worktree.Tree) error {
+func (s *Session) checkFree(ctx context.Context, branch string, tree WorkTree) error {
 	if branch == "" {
 		return nil
 	}
 	if err := policy.ValidateBranch(branch); err != nil {
 		return door.UsageError{Err: err}
 	}
-	if slices.Contains([]string{"main", "master", tree.Default(ctx)}, branch) { //control:run-not-the-default
+	if slices.Contains([]string{"main", "master", tree.defaultBranch(ctx)}, branch) { //control:run-not-the-default
 		return door.Usage("%s is the default branch: choose another one for the result", branch)
 	}
 	above, err := s.branchAbove(ctx, branch)

@@ -8,7 +8,6 @@ import (
 	"fmt"
 
 	"github.com/handrail-bot/handrail/agent/project"
-	"github.com/handrail-bot/handrail/agent/project/image"
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/agent/work"
 	"github.com/handrail-bot/handrail/agent/workspace"
@@ -60,7 +59,7 @@ func (c Clone) Image(ctx context.Context, at live.Thread, in policy.Config) (out
 	}
 	_, head, err := m.Default(ctx)
 	if err == nil {
-		out, err = image.Find(ctx, work.FilesAt(m, head), in.AllowsImage)
+		out, err = project.FindImage(ctx, work.FilesAt(m, head), in.AllowsImage)
 	}
 	if err == nil && out.Name == "" {
 		out.Name, out.Why = workspace.DefaultImage, "the repository asks for no other image"

@@ -8,21 +8,20 @@ import (
 	"strings"
 
 	"github.com/handrail-bot/handrail/cmd/door"
-	"github.com/handrail-bot/handrail/cmd/worktree"
 	"github.com/handrail-bot/handrail/gitops"
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
 // base returns the first commit of the work: head, or a snapshot of the files if the user
 // wants uncommitted changes included.
-func (s *Session) base(ctx context.Context, w Wish, tree worktree.Tree, head string) (string, error) {
-	if tree.Dir() == "" {
+func (s *Session) base(ctx context.Context, w Wish, tree WorkTree, head string) (string, error) {
+	if tree.dir == "" {
 		if w.Include {
 			return "", door.Usage("--include-changes needs git, and files that are checked out")
 		}
 		return head, nil
 	}
-	changed, err := tree.Changed(ctx)
+	changed, err := tree.changed(ctx)
 	if err != nil && !w.Include {
 		s.term.Say(
 			"! It cannot be told which changes are not committed, so the work begins at the last commit: %s",
@@ -52,7 +51,7 @@ func (s *Session) base(ctx context.Context, w Wish, tree worktree.Tree, head str
 	if err != nil {
 		return "", fmt.Errorf("take in the changes that are not committed: %w", err)
 	}
-	commit, left, err := tree.Snapshot(ctx, dir, head, by)
+	commit, left, err := tree.snapshot(ctx, dir, head, by)
 	if err = errors.Join(err, end()); err != nil {
 		return "", fmt.Errorf("take in the changes that are not committed: %w", err)
 	}
@@ -75,8 +74,8 @@ func firstFiles(files []string) string {
 
 // errFit adds a remedy if a result does not fit the files.
 func (r *result) errFit(ctx context.Context, err error) error {
-	dir := r.tree.Dir()
-	var c *worktree.Conflict
+	dir := r.tree.dir
+	var c *conflict
 	if !errors.As(err, &c) {
 		return err
 	}
@@ -88,7 +87,7 @@ func (r *result) errFit(ctx context.Context, err error) error {
 			said,
 		)
 	}
-	if changed, err := r.tree.Changed(ctx); err == nil && len(changed) == 0 {
+	if changed, err := r.tree.changed(ctx); err == nil && len(changed) == 0 {
 		return fmt.Errorf(
 			"nothing was changed, because commits in %s changed the same places (%s): `git merge %s` brings both together",
 			dir,

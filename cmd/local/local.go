@@ -27,7 +27,6 @@ import (
 	"github.com/handrail-bot/handrail/agent/workspace"
 	"github.com/handrail-bot/handrail/cmd/door"
 	"github.com/handrail-bot/handrail/cmd/terminal"
-	"github.com/handrail-bot/handrail/cmd/worktree"
 	"github.com/handrail-bot/handrail/gitops"
 	"github.com/handrail-bot/handrail/policy"
 	"github.com/handrail-bot/handrail/policy/untrusted"
@@ -122,12 +121,12 @@ func Open(ctx context.Context, term *terminal.Terminal, w Wish) (s *Session, err
 	if s.repo, err = openClone(s.Task.Clone.Path, before); err != nil {
 		return s, err
 	}
-	tree, err := worktree.Of(ctx, s.Task.Clone.Path)
+	tree, err := WorkTreeOf(ctx, s.Task.Clone.Path)
 	switch {
 	case err == nil:
-		s.Task.Clone.Path = tree.Dir()
-	case before != nil, errors.Is(err, worktree.ErrBare):
-	case errors.Is(err, worktree.ErrNoGit):
+		s.Task.Clone.Path = tree.dir
+	case before != nil, errors.Is(err, errBare):
+	case errors.Is(err, errNoGit):
 		term.Say(
 			"! git is not installed here, so changes that are not committed are not looked for: the work begins at the last commit.",
 		)
@@ -137,13 +136,13 @@ func Open(ctx context.Context, term *terminal.Terminal, w Wish) (s *Session, err
 			untrusted.EscapeLine(strings.Join(strings.Fields(err.Error()), " ")),
 		)
 	}
-	settings, by := tree.Settings(ctx)
+	settings, by := tree.settings(ctx)
 	s.repo.Follow(settings)
 	s.by = by
 	if before == nil {
 		return s, s.begin(ctx, w, tree)
 	}
-	if at := tree.CheckedOut(ctx, before.State.Branch); at != "" { //control:run-not-checked-out
+	if at := tree.checkedOut(ctx, before.State.Branch); at != "" { //control:run-not-checked-out
 		return s, door.Usage(
 			"the session's branch %s is checked out in %s, and its files would not follow: check out another one there first, for example with `git switch -`",
 			before.State.Branch,
@@ -160,7 +159,7 @@ func (s *Session) here(ctx context.Context, w *Wish, before *StoredRun) {
 		return
 	}
 	w.Repo = own
-	if at, err := worktree.Of(ctx, "."); err == nil && at.Dir() != own {
+	if at, err := WorkTreeOf(ctx, "."); err == nil && at.dir != own {
 		s.term.Say("Session %s works in %s, and not in this clone.", w.Session, own)
 	}
 }
@@ -192,7 +191,7 @@ func openClone(path string, before *StoredRun) (*gitops.Mirror, error) {
 }
 
 // begin creates a new session: its first commit, its rules, its branch and its log.
-func (s *Session) begin(ctx context.Context, w Wish, tree worktree.Tree) error {
+func (s *Session) begin(ctx context.Context, w Wish, tree WorkTree) error {
 	head, err := s.repo.Resolve(ctx, "HEAD")
 	if errors.Is(err, gitops.ErrNotFound) {
 		return door.Usage(

@@ -9,7 +9,6 @@ import (
 
 	"github.com/handrail-bot/handrail/cmd/door"
 	"github.com/handrail-bot/handrail/cmd/terminal"
-	"github.com/handrail-bot/handrail/cmd/worktree"
 	"github.com/handrail-bot/handrail/gitops"
 )
 
@@ -34,7 +33,7 @@ func (c *Diff) Run(ctx context.Context, w *door.Console) error {
 	})
 }
 
-// Apply is `handrail apply`.
+// apply is `handrail apply`.
 type Apply struct {
 	Session string `arg:"" optional:"" help:"Session of handrail run; the last one otherwise."`
 	Repo    string `type:"path" placeholder:"DIR" help:"The clone, if it is no longer the session's own."`
@@ -57,7 +56,7 @@ type result struct {
 	run  *StoredRun
 	repo *gitops.Mirror
 	path string // of the clone
-	tree worktree.Tree
+	tree WorkTree
 	bare error // the reason for a missing tree
 }
 
@@ -75,11 +74,11 @@ func withResult(ctx context.Context, id, repo string, do func(*result) error) er
 	if r.repo, err = openClone(path, run); err != nil {
 		return err
 	}
-	r.tree, err = worktree.Of(ctx, path)
-	if errors.Is(err, worktree.ErrBare) {
+	r.tree, err = WorkTreeOf(ctx, path)
+	if errors.Is(err, errBare) {
 		r.bare, err = door.UsageError{Err: err}, nil
 	}
-	if err == nil || errors.Is(err, worktree.ErrNoGit) { // printing a patch needs no tree
+	if err == nil || errors.Is(err, errNoGit) { // printing a patch needs no tree
 		err = do(r)
 	}
 	return errors.Join(err, r.repo.Close())
@@ -116,11 +115,11 @@ func (r *result) apply(ctx context.Context, out io.Writer, undo string) error {
 		if patch == "" {
 			continue
 		}
-		err = r.tree.Apply(ctx, patch, false)
+		err = r.tree.apply(ctx, patch, false)
 		if err == nil {
 			return errors.Join(r.run.setApplied(r.run.State.Published), r.printApplied(ctx, out, from, undo))
 		}
-		if !errors.As(err, new(*worktree.Conflict)) {
+		if !errors.As(err, new(*conflict)) {
 			return err
 		}
 		if first == nil {
@@ -157,13 +156,13 @@ func (r *result) unapply(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if err := r.tree.Apply(ctx, patch, true); err != nil {
+	if err := r.tree.apply(ctx, patch, true); err != nil {
 		return r.errFit(ctx, err)
 	}
 	_, err = fmt.Fprintf(
 		out,
 		"Undone in your files in %s.\nThe branch %s still has it.\n",
-		r.tree.Dir(),
+		r.tree.dir,
 		r.run.State.Branch,
 	)
 	return errors.Join(r.run.setApplied(""), err)
@@ -182,7 +181,7 @@ func (r *result) printApplied(ctx context.Context, out io.Writer, from, undo str
 	_, err = fmt.Fprintf(
 		out,
 		"Applied to your files in %s: %s\n  %s    undoes that\n",
-		r.tree.Dir(),
+		r.tree.dir,
 		firstFiles(list),
 		cmp.Or(undo, terminal.Command("undo", r.run.ID, "--applied")),
 	)

@@ -17,7 +17,6 @@ import (
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/cmd/door"
-	"github.com/handrail-bot/handrail/cmd/worktree"
 	"github.com/handrail-bot/handrail/gitops/flock"
 	"github.com/handrail-bot/handrail/policy"
 	"github.com/handrail-bot/handrail/policy/untrusted"
@@ -25,7 +24,7 @@ import (
 
 const logEnd, lockEnd, appliedEnd = ".jsonl", ".lock", ".applied"
 
-// Dir returns the directory of the logs. It may be missing.
+// dir returns the directory of the logs. It may be missing.
 func Dir() (string, error) {
 	root := os.Getenv("XDG_STATE_HOME")
 	if !filepath.IsAbs(root) { // the standard has others ignored
@@ -96,9 +95,9 @@ func OrLast(ctx context.Context, id string) (string, error) {
 	if len(list) == 0 {
 		return "", errors.Join(door.Usage("there is no session on this machine yet: `handrail run` begins one"), err)
 	}
-	if tree, err := worktree.Of(ctx, "."); err == nil {
+	if tree, err := WorkTreeOf(ctx, "."); err == nil {
 		for _, r := range list {
-			if r.State.Task.Clone.Path == tree.Dir() {
+			if r.State.Task.Clone.Path == tree.dir {
 				return r.ID, nil
 			}
 		}

@@ -10,8 +10,8 @@ import (
 	"strings"
 
 	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/bot/retain"
 	"github.com/handrail-bot/handrail/bot/store"
-	"github.com/handrail-bot/handrail/bot/store/anchor"
 	"github.com/handrail-bot/handrail/cmd/door"
 	"github.com/handrail-bot/handrail/cmd/local"
 	"github.com/handrail-bot/handrail/cmd/records"
@@ -109,9 +109,9 @@ func (c *verifyCmd) database(ctx context.Context, w *door.Console) (err error) {
 	}
 	var sum logCounts
 	n, err := store.Verify(ctx, s.Logs, func(h store.Head, events []session.Event, err error) {
-		var r anchor.Report
+		var r retain.LogReport
 		if err == nil {
-			r, err = anchor.Check(ctx, s.Meta, keys.Signing, h.Session, events)
+			r, err = retain.CheckLog(ctx, s.Meta, keys.Signing, h.Session, events)
 		}
 		if end := lastEnd(events); err == nil && c.Signed && r.Signed < end {
 			err = errors.New(unsignedWords(r, keys.Signing, end))
@@ -155,7 +155,7 @@ func (c *verifyCmd) verifyDeleted(
 	}
 	whys := map[string]*logCounts{}
 	for _, d := range list {
-		r, err := anchor.CheckDeleted(key, &d)
+		r, err := retain.CheckDeleted(key, &d)
 		if err == nil && c.Signed && r.Signed == 0 && r.Key != "" {
 			err = errors.New("the signature of its deletion cannot be checked: " + keyWords(r, key))
 		}
@@ -183,7 +183,7 @@ func (c *verifyCmd) verifyDeleted(
 // logCounts counts logs by the state of their signatures.
 type logCounts struct{ broken, signed, sealed, unsigned int }
 
-func (c *logCounts) count(r anchor.Report, err error) {
+func (c *logCounts) count(r retain.LogReport, err error) {
 	switch {
 	case err != nil:
 		c.broken++
@@ -217,7 +217,7 @@ func (c logCounts) kinds() string {
 
 // signedWords describes the signature of a log. key is the available key, nil if there is
 // none.
-func signedWords(h store.Head, r anchor.Report, key *secret.Key) string {
+func signedWords(h store.Head, r retain.LogReport, key *secret.Key) string {
 	switch {
 	case r.Key != "":
 		return "signed, but " + keyWords(r, key)
@@ -231,7 +231,7 @@ func signedWords(h store.Head, r anchor.Report, key *secret.Key) string {
 
 // unsignedWords explains that a log is not signed up to the end of its last run, which is
 // event end.
-func unsignedWords(r anchor.Report, key *secret.Key, end int64) string {
+func unsignedWords(r retain.LogReport, key *secret.Key, end int64) string {
 	switch {
 	case r.Key != "":
 		return "its signature cannot be checked: " + keyWords(r, key)
@@ -242,7 +242,7 @@ func unsignedWords(r anchor.Report, key *secret.Key, end int64) string {
 }
 
 // keyWords explains that the key of a log's signature is not available.
-func keyWords(r anchor.Report, key *secret.Key) string {
+func keyWords(r retain.LogReport, key *secret.Key) string {
 	if key == nil {
 		return fmt.Sprintf(
 			"the key %s is not here: set HANDRAIL_LOG_KEY, or HANDRAIL_WEBHOOK_SECRET if the server has only that",

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/handrail-bot/handrail/bot/store"
-	"github.com/handrail-bot/handrail/bot/store/archive"
+	"github.com/handrail-bot/handrail/bot/store/threadref"
 	"github.com/handrail-bot/handrail/bot/thread"
 	"github.com/handrail-bot/handrail/cmd/door"
 	"github.com/handrail-bot/handrail/cmd/local"
@@ -105,10 +105,10 @@ func ofStore(s *store.Session) row {
 // ofRepository lists the sessions in the refs of a repository. An unreadable ref is
 // listed with its fault.
 func (c *listCmd) ofRepository(ctx context.Context, w *door.Console) (list []row, err error) {
-	if !archive.IsGit(c.Place) {
+	if !threadref.IsGit(c.Place) {
 		return nil, door.Usage("%s is no repository: want git:https://host/owner/name or git:PATH", c.Place)
 	}
-	err = WithRepository(ctx, w, c.Place, func(r *archive.Repository) error {
+	err = WithRepository(ctx, w, c.Place, func(r *threadref.Repository) error {
 		found, err := r.Sessions(ctx)
 		for _, s := range found {
 			at, perr := thread.Parse(s.Row.Thread)

@@ -9,7 +9,7 @@ import (
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/store"
-	"github.com/handrail-bot/handrail/bot/store/archive"
+	"github.com/handrail-bot/handrail/bot/store/threadref"
 	"github.com/handrail-bot/handrail/cmd/door"
 	"github.com/handrail-bot/handrail/cmd/local"
 	"github.com/handrail-bot/handrail/policy/secret"
@@ -18,8 +18,8 @@ import (
 // readLog reads a log from a file, a repository, or - for standard input.
 func readLog(ctx context.Context, w *door.Console, address string) (id string, events []session.Event, err error) {
 	switch {
-	case archive.IsGit(address):
-		err = WithRepository(ctx, w, address, func(r *archive.Repository) (err error) {
+	case threadref.IsGit(address):
+		err = WithRepository(ctx, w, address, func(r *threadref.Repository) (err error) {
 			id, events, err = r.Read(ctx)
 			return err
 		})
@@ -29,16 +29,16 @@ func readLog(ctx context.Context, w *door.Console, address string) (id string, e
 		if err != nil {
 			return "", nil, err
 		}
-		return archive.ReadText(data)
+		return threadref.ReadText(data)
 	}
 	return ReadFile(address)
 }
 
 // WithRepository calls fn with an open repository, and closes it.
-func WithRepository(ctx context.Context, w *door.Console, address string, fn func(*archive.Repository) error) error {
-	r, err := archive.Open(
+func WithRepository(ctx context.Context, w *door.Console, address string, fn func(*threadref.Repository) error) error {
+	r, err := threadref.OpenRepository(
 		ctx,
-		archive.Config{
+		threadref.ArchiveConfig{
 			Token: os.Getenv("HANDRAIL_GITHUB_TOKEN"),
 			Key:   secret.Value(os.Getenv("HANDRAIL_STATE_KEY")),
 			Log:   w.Log,
@@ -55,8 +55,8 @@ func WithRepository(ctx context.Context, w *door.Console, address string, fn fun
 // removed before a log goes to a repository, which may have many readers; the log then
 // gets its own hashes.
 func writeLog(ctx context.Context, w *door.Console, address, id string, events []session.Event) error {
-	if archive.IsGit(address) {
-		hidden, err := archive.Redact(secret.NewRedactor(secret.FromEnvironment(os.Environ())...), events)
+	if threadref.IsGit(address) {
+		hidden, err := threadref.Redact(secret.NewRedactor(secret.FromEnvironment(os.Environ())...), events)
 		if err != nil {
 			return err
 		}
@@ -66,7 +66,7 @@ func writeLog(ctx context.Context, w *door.Console, address, id string, events [
 				"events", hidden,
 			)
 		}
-		return WithRepository(ctx, w, address, func(r *archive.Repository) error { return r.Write(ctx, id, events) })
+		return WithRepository(ctx, w, address, func(r *threadref.Repository) error { return r.Write(ctx, id, events) })
 	}
 	var text bytes.Buffer
 	if err := store.WriteLog(&text, id, events); err != nil {
@@ -103,18 +103,18 @@ func ReadFile(path string) (id string, events []session.Event, err error) {
 	if err != nil {
 		return "", nil, err
 	}
-	return archive.ReadText(data)
+	return threadref.ReadText(data)
 }
 
 // each replaces the repositories among addresses with the addresses of their sessions.
 func each(ctx context.Context, w *door.Console, addresses []string) ([]string, error) {
 	var out []string
 	for _, address := range addresses {
-		if !archive.IsGit(address) {
+		if !threadref.IsGit(address) {
 			out = append(out, address)
 			continue
 		}
-		err := WithRepository(ctx, w, address, func(r *archive.Repository) error {
+		err := WithRepository(ctx, w, address, func(r *threadref.Repository) error {
 			found, err := r.Sessions(ctx)
 			for _, s := range found {
 				out = append(out, r.Address()+"#"+s.Name())

@@ -21,7 +21,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/work"
 	"github.com/handrail-bot/handrail/bot/render"
 	"github.com/handrail-bot/handrail/bot/store"
-	"github.com/handrail-bot/handrail/bot/store/archive"
+	"github.com/handrail-bot/handrail/bot/store/threadref"
 	"github.com/handrail-bot/handrail/cmd/door"
 	"github.com/handrail-bot/handrail/cmd/local"
 	"github.com/handrail-bot/handrail/cmd/records"
@@ -73,7 +73,7 @@ func (c *Replay) read(ctx context.Context, w *door.Console) (events []session.Ev
 			return nil, err
 		}
 	}
-	if archive.IsGit(c.Session) {
+	if threadref.IsGit(c.Session) {
 		_, events, err = readLog(ctx, w, c.Session)
 		return events, err
 	}

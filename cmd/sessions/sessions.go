@@ -16,7 +16,7 @@ import (
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/store"
-	"github.com/handrail-bot/handrail/bot/store/archive"
+	"github.com/handrail-bot/handrail/bot/store/threadref"
 	"github.com/handrail-bot/handrail/cmd/config"
 	"github.com/handrail-bot/handrail/cmd/door"
 	"github.com/handrail-bot/handrail/cmd/local"
@@ -52,7 +52,7 @@ func (c *exportCmd) Run(ctx context.Context, w *door.Console) (err error) {
 }
 
 func (c *exportCmd) read(ctx context.Context, w *door.Console) (id string, events []session.Event, err error) {
-	if archive.IsGit(c.Session) {
+	if threadref.IsGit(c.Session) {
 		return readLog(ctx, w, c.Session)
 	}
 	if local.Has(c.Session) && c.Unset() {

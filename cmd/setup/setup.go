@@ -17,7 +17,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/ghapp/granted"
 	"github.com/handrail-bot/handrail/cmd/doctor"
 	"github.com/handrail-bot/handrail/cmd/door"
-	"github.com/handrail-bot/handrail/cmd/worktree"
+	"github.com/handrail-bot/handrail/cmd/local"
 	"github.com/handrail-bot/handrail/policy/secret"
 )
 
@@ -70,7 +70,7 @@ func (v *Verb) Run(ctx context.Context, w *door.Console, of doctor.Of) error {
 	if err := f.checkFree(); err != nil {
 		return err
 	}
-	if _, err := worktree.Of(ctx, dir); err == nil {
+	if _, err := local.WorkTreeOf(ctx, dir); err == nil {
 		fmt.Fprintf(
 			w.Err,
 			"! %s is in a git repository: never commit the files, which have secrets; --dir names another directory.\n",

@@ -24,6 +24,22 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
+// offered returns a tool that cfg supports.
+func offered(t *testing.T, cfg tools.Config, name string) tools.Tool {
+	t.Helper()
+	for _, tool := range builtin.Tools(cfg) {
+		if tool.Spec().Name == name {
+			return tool
+		}
+	}
+	t.Fatalf("%s is not offered", name)
+	return nil
+}
+
+func offers(cfg tools.Config, name string) bool {
+	return slices.ContainsFunc(builtin.Tools(cfg), func(t tools.Tool) bool { return t.Spec().Name == name })
+}
+
 func TestCanonical(t *testing.T) {
 	all := toolstest.Open(t, nil).Tools
 	for in, want := range map[string]string{

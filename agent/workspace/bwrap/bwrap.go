@@ -19,7 +19,6 @@ import (
 	"syscall"
 
 	"github.com/handrail-bot/handrail/agent/workspace"
-	"github.com/handrail-bot/handrail/agent/workspace/cgroup"
 	"github.com/handrail-bot/handrail/agent/workspace/seccomp"
 )
 
@@ -36,7 +35,7 @@ type Config struct {
 
 	Copy     bool // disables overlays
 	NoGroups bool // disables control groups
-	Groups   cgroup.System
+	Groups   Groups
 	Log      *slog.Logger
 }
 
@@ -48,8 +47,8 @@ type Engine struct {
 	path       string   // PATH of workspaces
 	toolchains []string // directories visible besides /usr, at the same paths
 	lacks      []string
-	place      cgroup.Place // for control groups
-	none       error        // why place is not usable
+	place      groupPlace // for control groups
+	none       error      // why place is not usable
 }
 
 var _ workspace.Engine = (*Engine)(nil)
@@ -73,7 +72,7 @@ func New(ctx context.Context, cfg Config) (*Engine, error) {
 	}
 	e.none = errors.New("not wanted")
 	if !cfg.NoGroups {
-		e.place, e.none = cgroup.Find(ctx, cfg.Groups)
+		e.place, e.none = findGroup(ctx, cfg.Groups)
 	}
 	return e, nil
 }

@@ -11,15 +11,14 @@ import (
 
 	"github.com/handrail-bot/handrail/agent/workspace"
 	"github.com/handrail-bot/handrail/agent/workspace/bwrap"
-	"github.com/handrail-bot/handrail/agent/workspace/cgroup"
 	"github.com/handrail-bot/handrail/agent/workspace/workspacetest"
 	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
 // groups makes a stand-in for control groups of version 2.
-func groups(t *testing.T, files map[string]string) cgroup.System {
+func groups(t *testing.T, files map[string]string) bwrap.Groups {
 	t.Helper()
-	s := cgroup.System{Mount: t.TempDir(), UID: os.Geteuid()}
+	s := bwrap.Groups{Mount: t.TempDir(), UID: os.Geteuid()}
 	s.Self, s.Runtime = filepath.Join(s.Mount, "self"), s.Mount
 	files["self"], files["cgroup.controllers"] = "0::/service\n", "cpu memory pids\n"
 	for name, text := range files {

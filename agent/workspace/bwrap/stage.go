@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"github.com/handrail-bot/handrail/agent/workspace"
-	"github.com/handrail-bot/handrail/agent/workspace/cgroup"
 	"github.com/handrail-bot/handrail/agent/workspace/seccomp"
 )
 
@@ -56,7 +55,7 @@ type stage struct {
 	spec   workspace.Spec
 	layers workspace.Layers
 	check  bool
-	group  cgroup.Group
+	group  group
 	filter []string // arguments that load the system call filter
 }
 

@@ -3,6 +3,7 @@
 // listed ones. The workspace itself has no network and no DNS. Each connection to the
 // proxy inside is carried here, and all of its data may be forged.
 //
+//	forward.go the inner end of the proxy
 //	egress.go  connections, and the reporting of refusals
 //	head.go    strict parsing of a request's head
 //	dial.go    from a name to a connection

@@ -15,7 +15,6 @@ import (
 	"syscall"
 
 	"github.com/handrail-bot/handrail/agent/workspace"
-	"github.com/handrail-bot/handrail/agent/workspace/gitdir"
 )
 
 // baseline is the initial state of the tree.
@@ -195,7 +194,7 @@ const ignoredWhy = " covers it, and a command made it; to keep it, delete it and
 // that git tracks in the workspace, as after `git add -f` and `git mv`, and those with the
 // content of a deleted file, and with its name or in its directory, as after mv.
 func (d *diff) carried() map[string]bool {
-	out := gitdir.Tracked(d.h.root) //control:tracked-is-carried
+	out := trackedFiles(d.h.root) //control:tracked-is-carried
 	gone, dirs := map[string][]string{}, map[string]bool{}
 	for _, c := range d.out {
 		if c.Kind == workspace.Deleted {
@@ -302,7 +301,7 @@ func (d *diff) further(w *walker, special func(n *node)) *walker {
 	w.closed = d.shut
 	w.enter = func(dir string, names []string) {
 		_, linked := slices.BinarySearch(names, ".git")
-		if linked && dir != "." && gitdir.IsWorkTree(d.h.root, dir) { //control:work-tree-is-left
+		if linked && dir != "." && isWorkTree(d.h.root, dir) { //control:work-tree-is-left
 			d.leave(dir, workTree)
 		}
 	}

@@ -5,21 +5,19 @@ import (
 	"path/filepath"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/handrail-bot/handrail/agent/workspace/gitdir"
 )
 
 // makeGit makes the repository before a command if it is due.
 func (h *host) makeGit(ctx context.Context, line string) {
-	err := h.past.Before(ctx, line, func() (func(string) (gitdir.Stamp, bool), error) {
+	err := h.past.Before(ctx, line, func() (func(string) (repositoryStamp, bool), error) {
 		changes, err := h.changes(ctx)
 		changed := map[string]bool{}
 		for _, c := range changes {
 			changed[string(c.Path)] = true
 		}
-		return func(name string) (gitdir.Stamp, bool) {
+		return func(name string) (repositoryStamp, bool) {
 			if changed[name] {
-				return gitdir.Stamp{}, false
+				return repositoryStamp{}, false
 			}
 			return gitStamp(h, name)
 		}, err
@@ -30,17 +28,17 @@ func (h *host) makeGit(ctx context.Context, line string) {
 }
 
 // gitStamp returns a file's git stamp. It reports false if the file has changed.
-func gitStamp(h *host, name string) (gitdir.Stamp, bool) {
+func gitStamp(h *host, name string) (repositoryStamp, bool) {
 	var now, base unix.Stat_t
 	if err := unix.Lstat(filepath.Join(h.cfg.Root, name), &now); err != nil {
-		return gitdir.Stamp{}, false
+		return repositoryStamp{}, false
 	}
 	if was, ok := h.base.files[name]; ok {
 		base.Size, base.Mtim = was.size, unix.NsecToTimespec(was.mtime)
 	} else if err := unix.Lstat(filepath.Join(h.cfg.Base, name), &base); err != nil {
-		return gitdir.Stamp{}, false
+		return repositoryStamp{}, false
 	}
-	return gitdir.Stamp{
+	return repositoryStamp{
 			Size:  now.Size,
 			Mtime: now.Mtim.Nano(),
 			Inode: now.Ino,

@@ -20,8 +20,6 @@ import (
 	"github.com/sourcegraph/jsonrpc2"
 
 	"github.com/handrail-bot/handrail/agent/workspace"
-	"github.com/handrail-bot/handrail/agent/workspace/gitdir"
-	"github.com/handrail-bot/handrail/agent/workspace/watch"
 	"github.com/handrail-bot/handrail/policy/ignore"
 )
 
@@ -76,15 +74,15 @@ type host struct {
 	servers servers
 	pages   pages
 	way     wayOut
-	watch   *watch.Watch     // set before base is known
+	watch   *fileWatch       // set before base is known
 	others  map[string]*host // those that may be changed, by name; they serve nothing
 	of      *host            // of another repository: the workspace, and the directory in it
 	within  string
-	past    gitdir.Maker // guarded by the shell's queue
-	wasFull []string     // paths of full places; guarded likewise
+	past    gitMaker // guarded by the shell's queue
+	wasFull []string // paths of full places; guarded likewise
 
 	strayed sync.Mutex
-	strays  gitdir.Seen // guarded by strayed
+	strays  seenDirectories // guarded by strayed
 
 	work  sync.WaitGroup
 	mu    sync.Mutex
@@ -121,7 +119,7 @@ func Serve(ctx context.Context, conn io.ReadWriteCloser, cfg Config) error {
 	close(ready)
 	defer h.closeOthers()
 	h.work.Go(func() {
-		h.watch = watch.New(ctx, h.watchConfig())
+		h.watch = newWatch(ctx, h.watchConfig())
 		h.scanOthers(ctx)
 		h.base.scan(ctx, h)
 		h.watch.Run(ctx)
@@ -176,8 +174,8 @@ func newHost(cfg Config) (*host, error) {
 	h.procs = &processes{init: cfg.Init}
 	h.agent = newIgnores(root, ".agentignore", true)
 	h.git = newIgnores(root, ".gitignore", false)
-	h.git.own = ignore.Parse(gitdir.Ignored(cfg.Git)) //control:own-ignores-count
-	if h.git.folds = gitdir.Caseless(cfg.Git); h.git.folds {
+	h.git.own = ignore.Parse(ignoredFiles(cfg.Git)) //control:own-ignores-count
+	if h.git.folds = caseless(cfg.Git); h.git.folds {
 		h.git.own = h.git.own.Caseless()
 	}
 	if h.base, err = newBaseline(cfg, h.agent); err != nil {
@@ -187,7 +185,7 @@ func newHost(cfg Config) (*host, error) {
 	if err := h.openOthers(); err != nil {
 		return nil, errors.Join(err, root.Close())
 	}
-	h.past = gitdir.Maker{Root: root, Past: cfg.Git}
+	h.past = gitMaker{Root: root, Past: cfg.Git}
 	h.shell = newShell(h)
 	h.progs.running = map[uint64]*program{}
 	h.servers.begin(h)
@@ -327,7 +325,7 @@ func (h *host) do(ctx context.Context, req *jsonrpc2.Request) (any, error) {
 	case workspace.MethodStrays:
 		h.strayed.Lock()
 		defer h.strayed.Unlock()
-		return gitdir.Strays(h.root, &h.strays), nil
+		return strays(h.root, &h.strays), nil
 	case workspace.MethodStart:
 		return with(req, func(p workspace.StartParams) (any, error) { return nil, h.startProgram(ctx, p) })
 	case workspace.MethodLanguages:

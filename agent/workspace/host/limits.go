@@ -17,13 +17,12 @@ import (
 
 	"github.com/handrail-bot/handrail/agent/workspace"
 	"github.com/handrail-bot/handrail/agent/workspace/seccomp"
-	"github.com/handrail-bot/handrail/agent/workspace/watch"
 	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
 // watchConfig returns the configuration of this session's watch.
-func (h *host) watchConfig() watch.Config {
-	c := watch.Config{Disk: h.cfg.Limits.DiskBytes, Dirs: h.cfg.Dirs, List: h.procs.list, Kill: h.procs.killEverything}
+func (h *host) watchConfig() watchConfig {
+	c := watchConfig{Disk: h.cfg.Limits.DiskBytes, Dirs: h.cfg.Dirs, List: h.procs.list, Kill: h.procs.killEverything}
 	if h.cfg.Hold {
 		c.Memory, c.Threads = h.cfg.Limits.MemoryBytes, h.cfg.Limits.Pids
 	}
@@ -211,6 +210,6 @@ func (ps *processes) killEverything() {
 // dropSegments removes the shared memory segments of killed processes.
 func (ps *processes) dropSegments() {
 	if ps.init { // without init they are the machine's
-		watch.DropSegments() //control:left-segments
+		dropSegments() //control:left-segments
 	}
 }

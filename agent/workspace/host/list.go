@@ -9,7 +9,6 @@ import (
 	"slices"
 
 	"github.com/handrail-bot/handrail/agent/workspace"
-	"github.com/handrail-bot/handrail/agent/workspace/find"
 )
 
 const (
@@ -62,19 +61,19 @@ func (h *host) find(ctx context.Context, q workspace.NameQuery) (workspace.Names
 	if err != nil {
 		return out, err
 	}
-	f, err := find.Names(q.Pattern, rel)
+	f, err := nameFinder(q.Pattern, rel)
 	if err != nil {
 		return out, err
 	}
-	var fits [find.Not][]string
-	var count [find.Not]int
+	var fits [not][]string
+	var count [not]int
 	walked := 0
 	w := h.visible(func(n *node) (bool, error) {
 		if walked++; walked > maxWalked {
 			return false, errWalked
 		}
 		p := validName(n.path)
-		if at := f.Fit(p, n.isDir()); at < find.Not {
+		if at := f.Fit(p, n.isDir()); at < not {
 			if count[at]++; len(fits[at]) < maxKept {
 				if n.isDir() {
 					p += "/"
@@ -89,7 +88,7 @@ func (h *host) find(ctx context.Context, q workspace.NameQuery) (workspace.Names
 	}
 	most := min(cmp.Or(max(q.Max, 0), defaultFound), maxEntries)
 	for at, list := range fits {
-		if at == int(find.Nearly) {
+		if at == int(nearly) {
 			if len(out.Paths) > 0 {
 				break
 			}

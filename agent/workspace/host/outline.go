@@ -15,7 +15,6 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 
 	"github.com/handrail-bot/handrail/agent/workspace"
-	"github.com/handrail-bot/handrail/agent/workspace/find"
 )
 
 const (
@@ -43,7 +42,7 @@ func (h survey) outline(ctx context.Context, q workspace.OutlineQuery) (workspac
 	}
 	at := h.inside(f, rel)
 	f.Close()
-	d := find.NewDefinitions(at, info.IsDir())
+	d := newDefinitions(at, info.IsDir())
 	if !info.IsDir() {
 		text, err := h.source(rel)
 		if err != nil {
@@ -73,10 +72,10 @@ func (h survey) outline(ctx context.Context, q workspace.OutlineQuery) (workspac
 // used ranks definitions by the number of other files that name them. It samples the list
 // evenly, so that a run cut short by its time limit is still representative.
 func (h survey) used(ctx context.Context, p workspace.UsedParams) ([]workspace.Used, error) {
-	u := find.NewUses()
+	u := newUses()
 	var known, spread []string
 	for _, name := range p.Paths {
-		if find.IsSource(name) {
+		if isSource(name) {
 			known = append(known, name)
 		}
 	}
@@ -139,7 +138,7 @@ func (h survey) source(rel string) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("outline of %s: %w", rel, err)
 	}
-	if find.IsBinary(text[:min(len(text), find.Sniffed)]) {
+	if isBinary(text[:min(len(text), sniffed)]) {
 		return nil, fmt.Errorf("outline of %s: %w", rel, workspace.ErrBinary)
 	}
 	return text, nil

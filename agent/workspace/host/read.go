@@ -9,7 +9,6 @@ import (
 	"syscall"
 
 	"github.com/handrail-bot/handrail/agent/workspace"
-	"github.com/handrail-bot/handrail/agent/workspace/find"
 )
 
 func (h *host) read(ctx context.Context, p string, ranges []workspace.Range) (*workspace.ReadResult, error) {
@@ -23,7 +22,7 @@ func (h *host) read(ctx context.Context, p string, ranges []workspace.Range) (*w
 	}
 	defer f.Close()
 	out := &workspace.ReadResult{File: workspace.File{Path: rel, Size: info.Size()}}
-	if err := find.Read(ctx, f, ranges, out); err != nil {
+	if err := readRanges(ctx, f, ranges, out); err != nil {
 		return nil, fmt.Errorf("read %s: %w", rel, err)
 	}
 	return out, nil

@@ -14,7 +14,6 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 
 	"github.com/handrail-bot/handrail/agent/workspace"
-	"github.com/handrail-bot/handrail/agent/workspace/find"
 )
 
 const (
@@ -46,7 +45,7 @@ const maxBatch = 32
 // search searches all visible files, with one worker per processor. Results come in path
 // order.
 func (h *host) search(ctx context.Context, q workspace.Query) (workspace.Matches, error) {
-	m, err := find.Lines(q)
+	m, err := lineMatcher(q)
 	if err != nil {
 		return workspace.Matches{}, err
 	}
@@ -92,7 +91,7 @@ func (h *host) search(ctx context.Context, q workspace.Query) (workspace.Matches
 type searching struct {
 	h       *host
 	q       workspace.Query
-	m       *find.Matcher
+	m       *matcher
 	limit   int
 	context int
 	next    batch // filled by the walker

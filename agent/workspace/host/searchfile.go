@@ -9,7 +9,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/handrail-bot/handrail/agent/workspace"
-	"github.com/handrail-bot/handrail/agent/workspace/find"
 )
 
 const (
@@ -39,7 +38,7 @@ func (s *searching) file(ctx context.Context, f *searched, r *room) {
 	var total int64
 	for ctx.Err() == nil {
 		n, err := io.ReadFull(in, buf[have:])
-		if total == 0 && find.IsBinary(buf[:min(n, find.Sniffed)]) {
+		if total == 0 && isBinary(buf[:min(n, sniffed)]) {
 			return
 		}
 		total += int64(n)
@@ -127,15 +126,15 @@ func (w *windowed) hit(buf []byte, start, end, n int) {
 	}
 	lo, first := start, n
 	for i := 0; i < w.s.context && lo > 0; i++ {
-		lo = find.LineStart(buf, lo-1)
+		lo = lineStart(buf, lo-1)
 		first--
 	}
 	hi := end
 	for i := 0; i < w.s.context && hi < len(buf)-1; i++ {
-		hi = find.LineEnd(buf, hi+1)
+		hi = lineEnd(buf, hi+1)
 	}
 	for at, k := lo, first; at <= hi && at < len(buf); k++ {
-		stop := find.LineEnd(buf, at)
+		stop := lineEnd(buf, at)
 		w.add(k, buf[at:stop], at >= start && at <= end)
 		at = stop + 1
 	}

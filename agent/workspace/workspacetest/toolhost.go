@@ -9,7 +9,7 @@ import (
 	"os"
 
 	"github.com/handrail-bot/handrail/agent/workspace"
-	"github.com/handrail-bot/handrail/agent/workspace/forward"
+	"github.com/handrail-bot/handrail/agent/workspace/egress"
 	"github.com/handrail-bot/handrail/agent/workspace/host"
 )
 
@@ -63,7 +63,7 @@ func toolhost(ctx context.Context, args, environ []string) error {
 }
 
 func wayOut(ctx context.Context, conn *workspace.Conn) (host.Way, error) {
-	return forward.Listen(ctx, conn)
+	return egress.NewForward(ctx, conn)
 }
 
 type stdio struct {

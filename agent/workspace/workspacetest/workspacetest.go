@@ -45,8 +45,8 @@ func Run(t *testing.T, s Subject) {
 		}
 		t.Run(g.name, func(t *testing.T) {
 			t.Parallel()
-			if g.name == "together" {
-				longtest.Leave(t)
+			if g.name == "kill" || g.name == "together" {
+				longtest.Leave(t) // loops that use a processor, and waits for their ends
 			}
 			g.test(t, s)
 		})

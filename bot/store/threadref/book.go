@@ -82,8 +82,8 @@ const (
 	partEnd   = ".jsonl.gz"
 )
 
-// ErrSealed means that a ref is sealed and no key was given.
-var ErrSealed = errors.New("it is sealed: the key that it was sealed with is needed")
+// errSealed means that a ref is sealed and no key was given.
+var errSealed = errors.New("it is sealed: the key that it was sealed with is needed")
 
 func newBook() *book {
 	return &book{records: records{Form: form}, logs: map[string]*chain{}, files: map[string][]byte{}}
@@ -259,7 +259,7 @@ func (u *unpacker) unpack(data []byte) ([]byte, error) {
 	}
 	zip, err := gzip.NewReader(bytes.NewReader(data))
 	if errors.Is(err, gzip.ErrHeader) && u.open == nil {
-		err = ErrSealed
+		err = errSealed
 	}
 	if err != nil {
 		return nil, err

@@ -30,12 +30,11 @@ import (
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/store"
-	"github.com/handrail-bot/handrail/bot/store/gitref"
 )
 
 // Config configures a Store.
 type Config struct {
-	Repo gitref.Repo
+	Repo Repo
 	Ref  string           // full name of the ref
 	Now  func() time.Time // nil means time.Now
 	// Limit is the maximum size of all logs in bytes, 0 means the default.
@@ -212,7 +211,7 @@ func (s *Store) change(ctx context.Context, d depth, fn func(*book) error) error
 			return nil
 		}
 		err := s.write(ctx, next)
-		if !errors.Is(err, gitref.ErrMoved) || try == maxTries {
+		if !errors.Is(err, ErrMoved) || try == maxTries {
 			return err
 		}
 		if err := s.load(ctx); err != nil {
@@ -255,7 +254,7 @@ func (s *Store) flush(ctx context.Context) error {
 	}
 	for try := 0; ; try++ {
 		err := s.write(ctx, s.now)
-		if !errors.Is(err, gitref.ErrMoved) || try == maxTries {
+		if !errors.Is(err, ErrMoved) || try == maxTries {
 			return err
 		}
 		mine := s.now

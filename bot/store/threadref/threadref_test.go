@@ -15,7 +15,6 @@ import (
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/store"
-	"github.com/handrail-bot/handrail/bot/store/gitref"
 	"github.com/handrail-bot/handrail/bot/store/storetest"
 	"github.com/handrail-bot/handrail/bot/store/threadref"
 	"github.com/handrail-bot/handrail/policy/longtest"
@@ -46,7 +45,7 @@ func (m *memory) WriteRef(_ context.Context, _ string, files map[string][]byte, 
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if old != m.commit() {
-		return "", gitref.ErrMoved
+		return "", threadref.ErrMoved
 	}
 	m.files = maps.Clone(files)
 	m.n++
