@@ -191,10 +191,11 @@ func (q *requests) build() llm.Request {
 }
 
 // showsWorked reports whether a worked task stands before the conversation: a small model is asked for
-// whole files, and no text has the name of the sample's file.
+// whole files, and no text has the name of the sample's file. Every second try goes without: it differs more.
 func (q *requests) showsWorked() bool {
 	view := q.talk.view()
-	return q.model.form == llm.FormFiles && q.mode.Writes() && q.tools.weak() && len(view) > 0 && q.talk.line == nil &&
+	tries := q.model.claims.back + q.model.claims.red
+	return q.model.form == llm.FormFiles && q.mode.Writes() && q.tools.weak() && len(view) > 0 && tries%2 == 0 && q.talk.line == nil &&
 		!inParts(view, q.talk.failed()) && q.largestFile() <= maxWhole && !q.talk.names(prompt.WorkedFile)
 }
 
