@@ -34,6 +34,6 @@ func CutPages(_ []string, a slog.Attr) slog.Attr {
 			words = title[1]
 		}
 		words = strings.Join(strings.Fields(words), " ")
-		return "(a web page: " + words[:min(len(words), maxPageWords)] + ")"
+		return "(a web page: " + strings.ToValidUTF8(words[:min(len(words), maxPageWords)], "") + ")"
 	}))
 }
