@@ -128,7 +128,7 @@ func (m *model) answer(ctx context.Context, req llm.Request) (session.Answer, er
 			Offered: tools.Names(req.Tools),
 			Prose:   m.mode.Writes() && (m.form == llm.FormFiles || m.Content() == m.claims.from),
 			Line:    m.talk.asked(),
-			Asked:   m.form == llm.FormFiles && m.claims.back+m.claims.red > 0,
+			Asked:   m.form == llm.FormFiles && m.claims.tries() > 0,
 			Show: func(sh speech.Shown) {
 				m.live(Live{Thinking: sh.Thinking, Content: sh.Content, Title: sh.Title, Speed: sh.Speed})
 			},

@@ -194,9 +194,9 @@ func (q *requests) build() llm.Request {
 // whole files, and no text has the name of the sample's file. Every second try goes without: it differs more.
 func (q *requests) showsWorked() bool {
 	view := q.talk.view()
-	tries := q.model.claims.back + q.model.claims.red
-	return q.model.form == llm.FormFiles && q.mode.Writes() && q.tools.weak() && len(view) > 0 && tries%2 == 0 && q.talk.line == nil &&
-		!inParts(view, q.talk.failed()) && q.largestFile() <= maxWhole && !q.talk.names(prompt.WorkedFile)
+	whole := q.talk.line == nil && !inParts(view, q.talk.failed()) && q.largestFile() <= maxWhole
+	return q.model.form == llm.FormFiles && q.mode.Writes() && q.tools.weak() && len(view) > 0 && whole &&
+		q.model.claims.tries()%2 == 0 && !q.talk.names(prompt.WorkedFile)
 }
 
 // plain returns a request with the given messages. All requests are built here, so this

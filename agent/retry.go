@@ -40,10 +40,13 @@ func (f *finisher) retry(ctx context.Context, line string) error {
 	)
 }
 
+// tries is the number of answers that were discarded or whose tests failed.
+func (k *claims) tries() int { return k.back + k.red }
+
 // temperature rises with the number of discarded answers; nil if there are none. It is 1 if the
 // same request is sent again, and low for a function that is written anew for the first time.
 func (k *claims) temperature() *float64 {
-	tries := k.back + k.red
+	tries := k.tries()
 	if k.anew > 0 {
 		tries = k.back + k.anew - 1
 	}
@@ -51,7 +54,7 @@ func (k *claims) temperature() *float64 {
 	switch {
 	case k.plain:
 		warm = 1
-	case k.back+k.red == 0:
+	case k.tries() == 0:
 		return nil
 	}
 	return &warm

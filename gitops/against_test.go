@@ -60,7 +60,7 @@ func newAgainst(b *testing.B) *against {
 
 // libFetch is what go-git's Fetch does for one new commit, over our transport.
 func (a *against) libFetch(ctx context.Context, o *objects.DB) error {
-	s, err := a.m.wire.Dial(ctx, a.m.url, "git-upload-pack", AccessRead)
+	s, err := a.m.wire.dial(ctx, a.m.url, "git-upload-pack", AccessRead)
 	if err != nil {
 		return err
 	}
@@ -91,7 +91,7 @@ func (a *against) libFetch(ctx context.Context, o *objects.DB) error {
 
 // libPush is what go-git's Push does for a new branch before it sends.
 func (a *against) libPush(ctx context.Context, o *objects.DB, commit string) error {
-	s, err := a.m.wire.Dial(ctx, a.m.url, "git-receive-pack", AccessPush)
+	s, err := a.m.wire.dial(ctx, a.m.url, "git-receive-pack", AccessPush)
 	if err != nil {
 		return err
 	}

@@ -67,7 +67,7 @@ type LeftOut struct {
 // the changed paths, so its cost grows with the change. It moves no ref, see
 // [Mirror.SetRef].
 //
-// Contents are converted as .gitattributes asks, see [attributes.Conversion], and go to Git
+// Contents are converted as .gitattributes asks, see [conversion], and go to Git
 // LFS if a local clone uses it for them. Content equal to the parent's is no change. Paths with a
 // git directory in them, and the list of submodules, are left out and listed in Refused. A path that is absolute, or
 // leaves the root, is an error. Files inside a submodule belong to another repository:

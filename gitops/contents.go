@@ -21,7 +21,7 @@ import (
 
 // promises reports whether a remote supports partial clones: it sends commits without
 // contents, and contents by id.
-func (w *Wire) promises(ctx context.Context, remote string) (bool, error) {
+func (w *wire) promises(ctx context.Context, remote string) (bool, error) {
 	s, err := w.fetchService(ctx, remote)
 	if err != nil {
 		return false, err
@@ -47,8 +47,8 @@ func (w *Wire) promises(ctx context.Context, remote string) (bool, error) {
 }
 
 // fetchService returns the fetch service with version 2 of the protocol.
-func (w *Wire) fetchService(ctx context.Context, remote string) (*service, error) {
-	s, err := w.service(ctx, remote, "git-upload-pack", Read)
+func (w *wire) fetchService(ctx context.Context, remote string) (*service, error) {
+	s, err := w.service(ctx, remote, "git-upload-pack", AccessRead)
 	if err == nil {
 		s.v2 = true
 	}
@@ -57,7 +57,7 @@ func (w *Wire) fetchService(ctx context.Context, remote string) (*service, error
 
 // contents requests objects by id and returns a pack with exactly these. If the remote
 // lacks one of them, the error is [objects.ErrNotFound].
-func (w *Wire) contents(ctx context.Context, remote string, ids []plumbing.Hash) (io.ReadCloser, error) {
+func (w *wire) contents(ctx context.Context, remote string, ids []plumbing.Hash) (io.ReadCloser, error) {
 	var body bytes.Buffer
 	e := pktline.NewEncoder(&body)
 	err := e.EncodeString("command=fetch\n")
@@ -93,9 +93,9 @@ func (w *Wire) contents(ctx context.Context, remote string, ids []plumbing.Hash)
 	case errors.As(err, &said):
 		err = declinedError(said.Text)
 	case err == nil && line == "":
-		err = fmt.Errorf("%w: its answer is empty", errUnavailable)
+		err = fmt.Errorf("%w: its answer is empty", ErrUnavailable)
 	case err == nil && line != "packfile":
-		err = fmt.Errorf("%w: its answer begins with %q", errUnavailable, oneLine(line))
+		err = fmt.Errorf("%w: its answer begins with %q", ErrUnavailable, oneLine(line))
 	}
 	if err != nil {
 		return nil, errors.Join(err, res.Close())

@@ -25,10 +25,10 @@ var (
 	// errInTheWay: another branch has the name of a directory of this one, or the other way round.
 	errInTheWay = errors.New("git keeps no branch below another one")
 	// ErrAuth: the remote did not accept the credentials.
-	ErrAuth = errAuth
+	ErrAuth = errors.New("the remote did not accept the credentials")
 	// ErrUnavailable: the remote did not answer, or is temporarily unable to. A later attempt
 	// may succeed.
-	ErrUnavailable = errUnavailable
+	ErrUnavailable = errors.New("the remote does not answer")
 	// ErrWorkflowScope: the token may not change workflow files.
 	ErrWorkflowScope = errors.New("the token may not change workflow files")
 	// ErrStale: a ref was not at the expected commit.
@@ -47,8 +47,8 @@ var (
 	ErrMerge = errors.New("a merge is not taken back")
 	// ErrNothing: there is nothing to undo or redo.
 	ErrNothing = errors.New("nothing to do")
-	// ErrConflict: both sides changed the same lines. See [merge.Conflict].
-	ErrConflict = errConflict
+	// ErrConflict: both sides changed the same lines.
+	ErrConflict = errors.New("conflict")
 )
 
 // RemoteError is the remote's reason for declining a push. errors.Is matches it with

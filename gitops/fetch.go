@@ -82,7 +82,7 @@ func askAgain(ctx context.Context, f func() error) error {
 // dial lists the refs of the remote.
 func (m *Mirror) dial(ctx context.Context, service string, a Access) (s *service, err error) {
 	err = askAgain(ctx, func() error {
-		s, err = m.wire.Dial(ctx, m.url, service, a)
+		s, err = m.wire.dial(ctx, m.url, service, a)
 		return err
 	})
 	return s, err
@@ -106,7 +106,7 @@ func (m *Mirror) fetchOnce(ctx context.Context, refs []string, first bool) error
 	m.packs.Sweep(staleAge)
 	m.pool.Renew() // another process may have fetched during the wait
 	start := time.Now()
-	s, err := m.wire.Dial(ctx, m.url, "git-upload-pack", AccessRead)
+	s, err := m.wire.dial(ctx, m.url, "git-upload-pack", AccessRead)
 	if err != nil {
 		return err
 	}

@@ -14,7 +14,7 @@ import (
 
 // framed is the body of a response in git's protocol: packets that begin with their length,
 // up to an empty one. A response that is empty, cut or of another kind is
-// [errUnavailable], whatever its status: it says nothing about the request, which can be
+// [ErrUnavailable], whatever its status: it says nothing about the request, which can be
 // repeated.
 type framed struct {
 	io.ReadCloser
@@ -43,9 +43,9 @@ func (f *framed) Read(p []byte) (int, error) {
 		err = f.atEnd()
 	}
 	switch {
-	case err == nil || err == io.EOF || errors.Is(err, errUnavailable): //nolint:errorlint // likewise
+	case err == nil || err == io.EOF || errors.Is(err, ErrUnavailable): //nolint:errorlint // likewise
 	default:
-		err = fmt.Errorf("%w: its answer breaks off: %w", errUnavailable, err)
+		err = fmt.Errorf("%w: its answer breaks off: %w", ErrUnavailable, err)
 	}
 	f.err = err
 	return n, err
@@ -55,9 +55,9 @@ func (f *framed) Read(p []byte) (int, error) {
 func (f *framed) atEnd() error {
 	switch {
 	case !f.any:
-		return fmt.Errorf("%w: its answer is empty", errUnavailable)
+		return fmt.Errorf("%w: its answer is empty", ErrUnavailable)
 	case !f.ended: //control:git-answer-has-an-end
-		return fmt.Errorf("%w: its answer breaks off", errUnavailable)
+		return fmt.Errorf("%w: its answer breaks off", ErrUnavailable)
 	}
 	return io.EOF
 }
@@ -77,7 +77,7 @@ func (f *framed) follow(p []byte) error {
 		}
 		size, err := strconv.ParseUint(string(f.head), 16, 16)
 		if err != nil || size == 3 || size > maxPacket {
-			return fmt.Errorf("%w: its answer cannot be read", errUnavailable)
+			return fmt.Errorf("%w: its answer cannot be read", ErrUnavailable)
 		}
 		f.head, f.ended, f.left = f.head[:0], size == 0, max(int(size)-4, 0)
 	}
@@ -89,9 +89,9 @@ func (f *framed) follow(p []byte) error {
 func unreadableAnswer(err error) error {
 	var here syscall.Errno
 	var said *pktline.ErrorLine
-	if err == nil || errors.As(err, &here) || errors.As(err, &said) || errors.Is(err, errUnavailable) ||
+	if err == nil || errors.As(err, &here) || errors.As(err, &said) || errors.Is(err, ErrUnavailable) ||
 		errors.Is(err, objects.ErrTooLarge) {
 		return err
 	}
-	return fmt.Errorf("%w: its answer cannot be read: %w", errUnavailable, err)
+	return fmt.Errorf("%w: its answer cannot be read: %w", ErrUnavailable, err)
 }

@@ -48,16 +48,6 @@ import (
 	"github.com/handrail-bot/handrail/gitops/objects"
 )
 
-// Access is the purpose of credentials.
-type Access = access
-
-// The purposes of credentials.
-const (
-	AccessRead      = Read
-	AccessPush      = push
-	AccessWorkflows = workflows
-)
-
 // Config configures a [Store]: the location of mirrors, and the access to remotes.
 type Config struct {
 	// Dir is the directory of the mirrors. It belongs to the bot, and workspaces must not be
@@ -81,7 +71,7 @@ type Config struct {
 // concurrent use, also by several processes on the same directory.
 type Store struct {
 	cfg  Config
-	wire *Wire
+	wire *wire
 
 	mu      sync.Mutex
 	mirrors map[string]*Mirror
@@ -106,7 +96,7 @@ func New(cfg Config) (*Store, error) {
 	if cfg.MaxPack <= 0 {
 		cfg.MaxPack = 8 << 30
 	}
-	return &Store{cfg: cfg, wire: &Wire{HTTP: cfg.HTTP, Auth: cfg.Auth}, mirrors: map[string]*Mirror{}}, nil
+	return &Store{cfg: cfg, wire: &wire{HTTP: cfg.HTTP, Auth: cfg.Auth}, mirrors: map[string]*Mirror{}}, nil
 }
 
 // Close closes the files of all mirrors. Existing mirrors must not be used afterwards.

@@ -20,10 +20,7 @@ import (
 // maxBytes is the maximum size of a file that is merged line by line.
 const maxBytes = 4 << 20
 
-// errConflict means that both sides changed the same lines. See [Conflict].
-var errConflict = errors.New("conflict")
-
-// conflict lists the paths that could not be merged. It is an [errConflict].
+// conflict lists the paths that could not be merged. It is an [ErrConflict].
 type conflict struct{ Paths []string }
 
 func (e *conflict) Error() string {
@@ -34,8 +31,8 @@ func (e *conflict) Error() string {
 	return fmt.Sprintf("conflict in %q", e.Paths)
 }
 
-// Is makes errors.Is(err, errConflict) true.
-func (e *conflict) Is(target error) bool { return target == errConflict }
+// Is makes errors.Is(err, ErrConflict) true.
+func (e *conflict) Is(target error) bool { return target == ErrConflict }
 
 // merger performs a three-way merge of trees. Files changed on both sides are merged
 // by lines.

@@ -22,7 +22,7 @@ type Mirror struct {
 	dir     string // directory of objects and refs
 	gitDir  string // directory of HEAD; differs from dir in a linked work tree
 	url     string // empty for a local clone
-	wire    *Wire
+	wire    *wire
 	partial bool           // the first fetch omits contents
 	packs   *objects.Packs // nil in a local clone, which git itself packs
 	refs    *refFiles

@@ -12,8 +12,7 @@ import (
 
 // rebase replays the commits after base up to head, along first parents, on top of onto.
 // It keeps authors, dates, messages and the other parents of a merge, and drops commits
-// without remaining changes. If both sides changed the same lines, it is a
-// [merge.Conflict].
+// without remaining changes. If both sides changed the same lines, it is a [conflict].
 type rebase struct {
 	onto, base, head string
 	sel              selection                 // selects changes

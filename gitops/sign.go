@@ -42,7 +42,7 @@ func ReadSigningKey(data []byte) (*SigningKey, error) {
 	return nil, errors.New("it is no private key, neither of SSH nor, in its armored form, of OpenPGP")
 }
 
-// SignedCommit returns the signed commit. It implements the signer of package gitops.
+// Commit returns the signed commit. It implements [Signer].
 func (k *SigningKey) Commit(_ context.Context, _ string, commit []byte) ([]byte, error) {
 	c, err := ReadCommit(commit)
 	if err != nil {

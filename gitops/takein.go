@@ -21,7 +21,7 @@ type TakeIn struct {
 }
 
 // Merge commits the merge, and returns the conflicting paths: texts have both sides
-// between markers, see [merge.Marked]. If the branch contains the commit already, the
+// between markers, see [markedTree]. If the branch contains the commit already, the
 // error is [ErrNothing]. It moves no ref.
 func (t TakeIn) Merge(ctx context.Context, m *Mirror) (c Commit, conflicts []string, err error) {
 	err = m.pool.Use(ctx, func(o *objects.DB) (err error) {

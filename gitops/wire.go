@@ -22,31 +22,22 @@ import (
 
 const maxAdvert = 64 << 20 // maximum size of a ref list, in bytes
 
-// Errors that callers branch on.
-var (
-	// errAuth means that the remote did not accept the credentials.
-	errAuth = errors.New("the remote did not accept the credentials")
-	// errUnavailable means that the remote did not respond, or reported a temporary
-	// failure. A later attempt may succeed.
-	errUnavailable = errors.New("the remote does not answer")
-)
-
-// access is the access level that credentials are requested for.
-type access int
+// Access is the access level that credentials are requested for.
+type Access int
 
 // The access levels.
 const (
-	Read      access = iota // list and fetch
-	push                    // update a branch
-	workflows               // update a branch with changes to workflow files
+	AccessRead      Access = iota // list and fetch
+	AccessPush                    // update a branch
+	AccessWorkflows               // update a branch with changes to workflow files
 )
 
-// Wire connects to remotes. Canceling the context of a call closes the connection.
-type Wire struct {
+// wire connects to remotes. Canceling the context of a call closes the connection.
+type wire struct {
 	HTTP http.RoundTripper // nil means [http.DefaultTransport]
 	// Auth returns the credentials for a URL. A nil Auth or an empty token means none. An
 	// empty user means "x-access-token".
-	Auth func(ctx context.Context, url string, a access) (user, token string, err error)
+	Auth func(ctx context.Context, url string, a Access) (user, token string, err error)
 }
 
 // service is one side of a remote: git-upload-pack or git-receive-pack.
@@ -54,15 +45,15 @@ type service struct {
 	Adv   *packp.AdvRefs // advertised refs and capabilities
 	Empty bool           // the repository has no refs
 
-	w      *Wire
+	w      *wire
 	name   string
 	base   string // URL of the repository, after redirects
 	header string // value of Authorization; empty without credentials
 	v2     bool   // uses version 2 of the protocol
 }
 
-// Dial requests the refs of a remote.
-func (w *Wire) Dial(ctx context.Context, remote, name string, a access) (*service, error) {
+// dial requests the refs of a remote.
+func (w *wire) dial(ctx context.Context, remote, name string, a Access) (*service, error) {
 	s, err := w.service(ctx, remote, name, a)
 	if err != nil {
 		return nil, err
@@ -77,7 +68,7 @@ func (w *Wire) Dial(ctx context.Context, remote, name string, a access) (*servic
 	empty := errors.Is(err, packp.ErrEmptyAdvRefs) || err == nil && s.Adv.IsEmpty()
 	switch {
 	case empty && len(s.Adv.Prefix) == 0:
-		return nil, fmt.Errorf("list refs: %w: its answer is empty", errUnavailable)
+		return nil, fmt.Errorf("list refs: %w: its answer is empty", ErrUnavailable)
 	case empty:
 		s.Empty = true
 	case err != nil:
@@ -86,7 +77,7 @@ func (w *Wire) Dial(ctx context.Context, remote, name string, a access) (*servic
 	return s, nil
 }
 
-func (w *Wire) service(ctx context.Context, remote, name string, a access) (*service, error) {
+func (w *wire) service(ctx context.Context, remote, name string, a Access) (*service, error) {
 	s := &service{w: w, name: name, base: remote}
 	if w.Auth == nil {
 		return s, nil
@@ -116,7 +107,7 @@ func (s *service) advertisement(ctx context.Context) (io.ReadCloser, error) {
 		res.Body.Close()
 		return nil, fmt.Errorf(
 			"list refs: %w: the server does not speak git's smart protocol here (content type %q)",
-			errUnavailable,
+			ErrUnavailable,
 			kind,
 		)
 	}
@@ -162,7 +153,7 @@ func (s *service) do(req *http.Request) (*http.Response, error) {
 		if errors.As(err, &ue) {
 			err = ue.Err // the outer error repeats the address
 		}
-		return nil, fmt.Errorf("%s: %w: %w", s.name, errUnavailable, err) // also if it leads to a portal
+		return nil, fmt.Errorf("%s: %w: %w", s.name, ErrUnavailable, err) // also if it leads to a portal
 	}
 	if res.StatusCode == http.StatusOK {
 		return res, nil
@@ -171,15 +162,15 @@ func (s *service) do(req *http.Request) (*http.Response, error) {
 	text, _ := io.ReadAll(io.LimitReader(res.Body, 512))
 	switch res.StatusCode {
 	case http.StatusUnauthorized:
-		return nil, fmt.Errorf("%s: %w", s.name, errAuth)
+		return nil, fmt.Errorf("%s: %w", s.name, ErrAuth)
 	case http.StatusForbidden:
-		return nil, fmt.Errorf("%s: %w: %q", s.name, errAuth, oneLine(string(text)))
+		return nil, fmt.Errorf("%s: %w: %q", s.name, ErrAuth, oneLine(string(text)))
 	case http.StatusNotFound:
 		return nil, fmt.Errorf("%s: repository %w (or the credentials may not see it)", s.name, objects.ErrNotFound)
 	}
 	odd := res.StatusCode < 400 //control:odd-status-is-an-outage
 	if res.StatusCode >= 500 || odd || res.StatusCode == http.StatusTooManyRequests {
-		return nil, fmt.Errorf("%s: %w: it said %s: %q", s.name, errUnavailable, res.Status, oneLine(string(text)))
+		return nil, fmt.Errorf("%s: %w: it said %s: %q", s.name, ErrUnavailable, res.Status, oneLine(string(text)))
 	}
 	return nil, fmt.Errorf("%s: the server answered %s: %q", s.name, res.Status, oneLine(string(text)))
 }

@@ -1,6 +1,7 @@
 package project
 
-// The container image for a repository is that of its development container, or a standard one for the language of its manifests.
+// The container image for a repository is that of its development container, or a standard one for the
+// language of its manifests.
 
 import (
 	"context"

@@ -10,7 +10,7 @@ import (
 const WorkedFile = "price.py"
 
 // Worked returns a task and its answer in the files form, to stand before the first request. A small model
-// that has seen a file change copies the old one less often: docs/models.md has the figures.
+// that has seen a file change copies the old one less often.
 func Worked() []llm.Message {
 	return []llm.Message{
 		{Role: llm.RoleUser, Content: strings.TrimSpace(part("worked_task"))},

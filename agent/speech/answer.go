@@ -101,8 +101,9 @@ func (s *Stream) cutOff() bool {
 // mendAnswer restores control marks in an answer. They were broken in the model's input,
 // and the model copied them. Tools, the user and the log get the exact text.
 func mendAnswer(a session.Answer) session.Answer {
-	a.Content, a.Thinking, a.Raw = untrusted.MendMarks(a.Content), untrusted.MendMarks(a.Thinking), untrusted.MendMarks(a.Raw)
-	a.Again = untrusted.MendMarks(a.Again)
+	for _, text := range []*string{&a.Content, &a.Thinking, &a.Raw, &a.Again} {
+		*text = untrusted.MendMarks(*text)
+	}
 	for i := range a.Calls {
 		a.Calls[i].Arguments = untrusted.MendMarksInJSON(a.Calls[i].Arguments) //control:marks-mended
 	}

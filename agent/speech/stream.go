@@ -232,7 +232,8 @@ func (s *Stream) display(last bool) {
 	}
 	s.shown = s.shown || content != ""
 	s.shownAt = now
-	s.Show(Shown{Thinking: untrusted.MendMarks(thinking), Content: untrusted.MendMarks(content), Title: title, Speed: s.speed()})
+	thinking, content = untrusted.MendMarks(thinking), untrusted.MendMarks(content)
+	s.Show(Shown{Thinking: thinking, Content: content, Title: title, Speed: s.speed()})
 }
 
 // announcePrinted announces a call that is being printed as text.

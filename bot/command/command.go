@@ -223,7 +223,7 @@ const dashes = "-\u2010\u2011\u2012\u2013\u2014\u2015\u2212"
 
 // flagName returns the flag at the beginning of a text, or "".
 func flagName(text string) string {
-	name, _ := cutWord(text)
+	name := upToSpace(text)
 	name, _, _ = strings.Cut(name, "=")
 	bare := strings.TrimLeft(name, dashes) //control:dashes-of-phones
 	if len(bare) == len(name) || strings.HasPrefix(name, "-") && !strings.HasPrefix(name, "--") {
@@ -279,7 +279,7 @@ func flags(c *Command, text string) (string, error) {
 
 // isFlagged reports whether a text begins with a flag, or nearly so.
 func isFlagged(text string) bool {
-	word, _ := cutWord(text)
+	word := upToSpace(text)
 	return flagName(word) != "" || nearFlag(word) != ""
 }
 
@@ -289,11 +289,11 @@ func nearFlag(word string) string {
 	name, _, _ := strings.Cut(strings.ToLower(word), "=")
 	bare := strings.TrimLeft(name, dashes)
 	for _, flag := range known {
-		most := 1
+		maxErrors := 1
 		if len(bare) > 3 && len(flag) > len("--mode") {
-			most = 2
+			maxErrors = 2
 		}
-		if bare != name && typo.Errors(bare, flag[2:]) <= most {
+		if bare != name && typo.Errors(bare, flag[2:]) <= maxErrors {
 			return flag
 		}
 	}

@@ -26,12 +26,12 @@ func cutVerb(text string) (word, rest string) {
 	return word, text[len(word):]
 }
 
-func cutWord(s string) (word, rest string) {
-	i := strings.IndexFunc(s, unicode.IsSpace)
-	if i < 0 {
-		return s, ""
+// upToSpace returns the beginning of a text up to its first space.
+func upToSpace(s string) string {
+	if i := strings.IndexFunc(s, unicode.IsSpace); i >= 0 {
+		return s[:i]
 	}
-	return s[:i], strings.TrimSpace(s[i:])
+	return s
 }
 
 // cutLine cuts off the first line, without marks at its ends.

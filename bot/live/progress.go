@@ -178,8 +178,8 @@ func (l *Session) progressRef(ctx context.Context) (ref ghapp.Ref, key string, e
 }
 
 // Unasked reports whether a session only reviews a pull request because it was opened or
-// pushed to, as package trigger words it. It tells new findings, see
-// [reviewer.Session.Post], and nothing else unless it fails.
+// pushed to, as package trigger words it. It tells new findings, and
+// nothing else unless it fails.
 func Unasked(at *Thread, v *session.State) bool {
 	return strings.HasSuffix(v.Began.Why, " this pull request") && at.Pull != nil && Reviews(v.ModeName()) && len(v.Open()) == 0 //control:no-news-no-comment
 }

@@ -22,7 +22,12 @@ const (
 
 // triageItems returns the context of the triage of an issue. may reports whether it may get a
 // label.
-func triageItems(ctx context.Context, c *ghapp.Client, is ghapp.Issue, may func(label string) bool) ([]session.Item, error) {
+func triageItems(
+	ctx context.Context,
+	c *ghapp.Client,
+	is ghapp.Issue,
+	may func(label string) bool,
+) ([]session.Item, error) {
 	labels, err := reads.Labels(ctx, c)
 	if err != nil {
 		return nil, err

@@ -91,7 +91,13 @@ type LogReport struct {
 
 // CheckLog compares a log with its signature. It returns an error if the log differs from
 // the signed one. A log without a signature is no error.
-func CheckLog(ctx context.Context, meta store.Meta, key *secret.Key, id string, events []session.Event) (LogReport, error) {
+func CheckLog(
+	ctx context.Context,
+	meta store.Meta,
+	key *secret.Key,
+	id string,
+	events []session.Event,
+) (LogReport, error) {
 	data, err := meta.Get(ctx, metaKey(id))
 	if errors.Is(err, store.ErrNotFound) {
 		return LogReport{}, nil

@@ -140,7 +140,7 @@ func (p Place) markGone(ctx context.Context, c *ghapp.Client, list []talk, head 
 			}
 			text[t.Path] = []string{string(data)}
 			if err != nil { // it was deleted or renamed
-				whole := true
+				var whole bool
 				if text[t.Path], whole, err = p.added(ctx, c); err != nil {
 					return err
 				}

@@ -100,7 +100,7 @@ func newWorld(t *testing.T, token bool) *world {
 
 // poller is what polls after a start of the bot. Its intake takes what holds "/agent".
 func (w *world) poller() *poller {
-	return NewPoller(PollConfig{
+	return newPoller(PollConfig{
 		GitHub: w.app, Store: w.store, Log: slog.New(slog.DiscardHandler), Every: time.Minute,
 		Hears: func(event string) bool { return event != "push" },
 		Source: func(_ context.Context, event string, payload []byte) (store.Delivery, bool, error) {
@@ -281,7 +281,7 @@ func TestAway(t *testing.T) {
 
 // TestPause: a poller waits longer from failure to failure, and as long as GitHub asks.
 func TestPause(t *testing.T) {
-	p := NewPoller(PollConfig{Every: 30 * time.Second})
+	p := newPoller(PollConfig{Every: 30 * time.Second})
 	limited := &ghapp.Error{Kind: ghapp.Temporary, RetryAfter: 40 * time.Minute, Err: errors.New("rate limit")}
 	for _, c := range []struct {
 		err      error
@@ -298,7 +298,7 @@ func TestPause(t *testing.T) {
 			t.Errorf("after %d failures and %v it waits %v, not %v", c.failures, c.err, got, c.want)
 		}
 	}
-	if got := NewPoller(PollConfig{Every: time.Hour}).pause(errors.New("away"), 3); got != time.Hour {
+	if got := newPoller(PollConfig{Every: time.Hour}).pause(errors.New("away"), 3); got != time.Hour {
 		t.Errorf("it waits %v and not the hour that it was told to", got)
 	}
 }
@@ -321,7 +321,7 @@ func TestRun(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	go func() {
 		defer close(ended)
-		p.Run(ctx)
+		p.run(ctx)
 	}()
 	for {
 		select {

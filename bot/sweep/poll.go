@@ -39,8 +39,10 @@ type poller struct {
 	seen map[string]time.Time // GitHub's time by delivery id
 }
 
-// NewPoller returns a poller.
-func NewPoller(cfg PollConfig) *poller { return &poller{PollConfig: cfg, seen: map[string]time.Time{}} }
+// Poll polls GitHub until ctx ends.
+func Poll(ctx context.Context, cfg PollConfig) { newPoller(cfg).run(ctx) }
+
+func newPoller(cfg PollConfig) *poller { return &poller{PollConfig: cfg, seen: map[string]time.Time{}} }
 
 const (
 	// overlap is the time by which two polls overlap, because GitHub lists some deliveries
@@ -53,8 +55,8 @@ const (
 	maxPause = 5 * time.Minute
 )
 
-// Run polls at once and then after each pause, until ctx ends.
-func (p *poller) Run(ctx context.Context) {
+// run polls at once and then after each pause, until ctx ends.
+func (p *poller) run(ctx context.Context) {
 	for failures := 0; ctx.Err() == nil; {
 		err := p.poll(ctx)
 		failures++

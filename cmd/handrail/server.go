@@ -195,7 +195,8 @@ func (s *server) build(ctx context.Context, w *console, kept store.Store) (*serv
 		return nil, err
 	}
 	s.redactedStore = kept
-	s.redactedStore.Logs = redactedLogs{retain.AnchoredLogs{Logs: kept.Logs, Meta: kept.Meta, Key: known.signing}, known.Redactor}
+	anchored := retain.AnchoredLogs{Logs: kept.Logs, Meta: kept.Meta, Key: known.signing}
+	s.redactedStore.Logs = redactedLogs{anchored, known.Redactor}
 	if s.cfg.Dashboard.Listen != "" {
 		s.redactedStore.Logs = watchedLogs{s.redactedStore.Logs, func(id string) { s.pages.grown(id) }}
 	}
@@ -455,17 +456,16 @@ func (s *server) startLoops(ctx context.Context, keeper *records.Keeper) {
 	s.wait.Go(func() { sweep.Forget(ctx, s.redactedStore.Deliveries, s.log) })
 	s.wait.Go(func() { keeper.Run(ctx) })
 	if every := time.Duration(s.cfg.GitHub.Poll); every > 0 && s.cfg.GitHub.AppID != 0 {
-		p := sweep.NewPoller(
-			sweep.PollConfig{
+		s.wait.Go(func() {
+			sweep.Poll(ctx, sweep.PollConfig{
 				GitHub: s.app,
 				Store:  s.redactedStore,
 				Source: keeper.WatchRemovals(s.bot.Source),
 				Hears:  ghapp.Hears,
 				Every:  cmp.Or(s.opt.missed, every),
 				Log:    s.log,
-			},
-		)
-		s.wait.Go(func() { p.Run(ctx) })
+			})
+		})
 		return
 	}
 	if s.cfg.GitHub.AppID == 0 {

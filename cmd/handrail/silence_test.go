@@ -50,7 +50,9 @@ func TestSilentGitHub(t *testing.T) {
 	if !errors.As(err, new(*judge.Error)) || !errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Errorf("the API: %v", err)
 	}
-	_, err = (&gitops.Wire{HTTP: way}).Dial(ctx, srv.URL+"/o/r", "git-upload-pack", gitops.Read)
+	mirrors, err := gitops.New(gitops.Config{Dir: t.TempDir(), HTTP: way})
+	must(t, err)
+	_, err = mirrors.Mirror(ctx, srv.URL+"/o/r")
 	if !errors.Is(err, gitops.ErrUnavailable) || !fault.Temporary(err) {
 		t.Errorf("git: %v", err)
 	}

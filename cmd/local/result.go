@@ -33,7 +33,7 @@ func (c *Diff) Run(ctx context.Context, w *door.Console) error {
 	})
 }
 
-// apply is `handrail apply`.
+// Apply is `handrail apply`.
 type Apply struct {
 	Session string `arg:"" optional:"" help:"Session of handrail run; the last one otherwise."`
 	Repo    string `type:"path" placeholder:"DIR" help:"The clone, if it is no longer the session's own."`

@@ -24,7 +24,7 @@ import (
 
 const logEnd, lockEnd, appliedEnd = ".jsonl", ".lock", ".applied"
 
-// dir returns the directory of the logs. It may be missing.
+// Dir returns the directory of the logs. It may be missing.
 func Dir() (string, error) {
 	root := os.Getenv("XDG_STATE_HOME")
 	if !filepath.IsAbs(root) { // the standard has others ignored

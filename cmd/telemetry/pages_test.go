@@ -13,6 +13,7 @@ import (
 func TestPagesInTheLog(t *testing.T) {
 	t.Parallel()
 	page := "<!DOCTYPE html>\n<html>\n<head><TITLE>502\n Bad  Gateway</TITLE></head>\n<body>" + strings.Repeat("Sorry. ", 500) + "</body></html>"
+	const untitled = "<html><body>\nSorry\x1b[31m\n"
 	for name, c := range map[string]struct {
 		err  error
 		want string
@@ -21,7 +22,7 @@ func TestPagesInTheLog(t *testing.T) {
 		"within":      {errors.New("it said " + page + ", twice"), `err="it said (a web page: 502 Bad Gateway), twice"`},
 		"quoted":      {fmt.Errorf("it said %q", page), `err="it said \"(a web page: 502 Bad Gateway)\""`},
 		"cut off":     {errors.New("status 502: " + page[:40]), `err="status 502: (a web page: 502)"`},
-		"no title":    {errors.New("<html><body>\nSorry\x1b[31m\n"), `err="(a web page: <html><body>)"`},
+		"no title":    {errors.New(untitled), `err="(a web page: <html><body>)"`},
 		"long":        {errors.New("<html>" + strings.Repeat("x", 9000)), `err="(a web page: <html>` + strings.Repeat("x", 194) + `)"`},
 		"no page":     {errors.New("a < b"), `err="a < b"`},
 		"other words": {errors.New("html <htmlx>"), `err="html <htmlx>"`},

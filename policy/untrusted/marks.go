@@ -1,9 +1,9 @@
 package untrusted
 
-// Control marks of chat templates, such as <|im_end|>, are broken in foreign texts, so that no text ends its own message and begins another. The break is one
-// visible character and reversible: [MendMarks] restores the input of [BreakMarks] from its result,
-// for any text. A model can therefore name a file or copy a line that contains such
-// marks, and the tools get the original.
+// Control marks of chat templates, such as <|im_end|>, are broken in foreign texts, so that no text ends
+// its own message and begins another. The break is one visible character and reversible: [MendMarks]
+// restores the input of [BreakMarks] from its result, for any text. A model can therefore name a file or
+// copy a line that contains such marks, and the tools get the original.
 
 import (
 	"bytes"

@@ -1,6 +1,7 @@
 package builtin
 
-// These tools ask language servers, and one reports problems in files. An answer without a result gives its reason, and then the result of a search.
+// These tools ask language servers, and one reports problems in files. An answer without a result gives its
+// reason, and then the result of a search.
 
 import (
 	"context"

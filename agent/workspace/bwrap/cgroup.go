@@ -1,6 +1,7 @@
 package bwrap
 
-// A place is found in which this process may create control groups. With them the kernel limits all processes of a session together.
+// A place is found in which this process may create control groups. With them the kernel limits all processes
+// of a session together.
 
 import (
 	"bytes"

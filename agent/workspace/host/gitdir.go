@@ -67,7 +67,11 @@ func caseless(past string) bool {
 // Before makes the repository before a command if it is due. stamps returns a function
 // that returns the stamp of a file, or false if the file differs from the base. On
 // error there is no repository.
-func (m *gitMaker) Before(ctx context.Context, line string, stamps func() (func(name string) (repositoryStamp, bool), error)) error {
+func (m *gitMaker) Before(
+	ctx context.Context,
+	line string,
+	stamps func() (func(name string) (repositoryStamp, bool), error),
+) error {
 	if m.done || m.Past == "" {
 		return nil
 	}

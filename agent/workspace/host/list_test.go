@@ -25,7 +25,11 @@ func TestListEnds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer h.root.Close()
+	defer func() {
+		if err := h.root.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
 	for _, tt := range []struct{ limit, left int }{
 		{1, workspace.MaxLeft},
 		{workspace.MaxLeft, workspace.MaxLeft},

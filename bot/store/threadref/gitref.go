@@ -1,8 +1,8 @@
 package threadref
 
-// Refs below refs/agent/sessions hold the log of a session, refs/agent/sessions/<id>, as a copy to read. Each write is a commit that moves
-// the ref only from the commit that its writer read, so that the second of two writers
-// finds the ref moved.
+// Refs below refs/agent/sessions hold the log of a session, refs/agent/sessions/<id>, as a copy to read.
+// Each write is a commit that moves the ref only from the commit that its writer read, so that the
+// second of two writers finds the ref moved.
 //
 // The ref holds one compressed file with the whole log, "log.jsonl.gz" in the format of
 // [store.WriteLog].

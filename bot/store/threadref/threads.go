@@ -14,7 +14,7 @@ import (
 	"github.com/handrail-bot/handrail/policy/secret"
 )
 
-// threadRefs begins the names of refs with a whole thread, after [gitref.Prefix].
+// threadRefs begins the names of refs with a whole thread, after [Prefix].
 const threadRefs = "thread-"
 
 // Seal encrypts a thread's ref with a key derived from a secret. An empty secret leaves
@@ -28,16 +28,16 @@ func Seal(s *Store, from secret.Value) error {
 	return err
 }
 
-// stored is a session in a repository, or an unreadable ref.
-type stored struct {
+// Stored is a session in a repository, or an unreadable ref.
+type Stored struct {
 	Row store.Session // as far as known
 	Err error         // why the ref cannot be read
 
-	ref string // without [gitref.Prefix]
+	ref string // without [Prefix]
 }
 
 // Name returns the session part of an address, as [Prefix] describes it.
-func (s stored) Name() string {
+func (s Stored) Name() string {
 	if s.Row.ID == "" || s.Row.ID == s.ref {
 		return s.ref
 	}
@@ -45,7 +45,7 @@ func (s stored) Name() string {
 }
 
 // Sessions lists the sessions of the repository, or only those that the address selects.
-func (r *Repository) Sessions(ctx context.Context) (out []stored, err error) {
+func (r *Repository) Sessions(ctx context.Context) (out []Stored, err error) {
 	all, err := r.repo.RemoteRefs(ctx, Prefix)
 	if err != nil {
 		return nil, err
@@ -57,7 +57,7 @@ func (r *Repository) Sessions(ctx context.Context) (out []stored, err error) {
 			return nil, err
 		}
 		if err != nil {
-			found = []stored{{Err: err, ref: ref}}
+			found = []Stored{{Err: err, ref: ref}}
 		}
 		for _, s := range found {
 			if in, id, both := strings.Cut(r.session, "/"); r.session == "" || s.ref == in && (!both || s.Row.ID == id) ||
@@ -81,7 +81,7 @@ func (r *Repository) Sessions(ctx context.Context) (out []stored, err error) {
 }
 
 // stored returns the sessions of a ref, newest first.
-func (r *Repository) stored(ctx context.Context, ref string) (out []stored, err error) {
+func (r *Repository) stored(ctx context.Context, ref string) (out []Stored, err error) {
 	if !strings.HasPrefix(ref, threadRefs) {
 		events, err := Log(ctx, r, ref)
 		if err != nil || len(events) == 0 {
@@ -91,7 +91,7 @@ func (r *Repository) stored(ctx context.Context, ref string) (out []stored, err 
 		if err != nil {
 			return nil, err
 		}
-		return []stored{
+		return []Stored{
 			{ref: ref, Row: store.Session{ID: ref, Thread: v.Task.Thread, State: v.Phase, Created: events[0].Time}},
 		}, nil
 	}
@@ -101,7 +101,7 @@ func (r *Repository) stored(ctx context.Context, ref string) (out []stored, err 
 	}
 	list, err := kept.Sessions.List(ctx, store.Query{})
 	for _, row := range list {
-		out = append(out, stored{ref: ref, Row: *row})
+		out = append(out, Stored{ref: ref, Row: *row})
 	}
 	return out, err
 }
