@@ -253,7 +253,7 @@ func TestCompose(t *testing.T) {
 		t.Errorf("the code's container has a network, or a secret of the server: %+v", code)
 	}
 	demo := slices.Concat([]string{"run", "--rm", "--env", "TMPDIR=/var/lib/handrail/data/work"}, c.flags(c.service("handrail")),
-		[]string{composeImage, "demo", "--workspace", "unix:/run/handrail/workspaces.sock"})
+		[]string{composeImage, "demo", "--workspace", "unix:/run/handrail/workspaces.sock", "--timeout", "15m"})
 	if out := c.docker(demo...); !strings.Contains(out, "workspace   bwrap") {
 		t.Errorf("the demo says:\n%s", out)
 	}
@@ -274,7 +274,7 @@ func TestComposeDocker(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.up("handrail", checkServer...)
-	out := c.docker("exec", "--env", "TMPDIR="+c.lib()+"/demo", c.container("handrail"), c.lib()+"/bin/handrail", "demo", "--workspace", "docker")
+	out := c.docker("exec", "--env", "TMPDIR="+c.lib()+"/demo", c.container("handrail"), c.lib()+"/bin/handrail", "demo", "--workspace", "docker", "--timeout", "15m")
 	if !strings.Contains(out, "workspace   docker") {
 		t.Errorf("the demo says:\n%s", out)
 	}

@@ -297,10 +297,15 @@ func TestPageMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer p.Close()
-	v := step(t, ws, workspace.PageStep{Action: workspace.PageLaunch, URL: "http://localhost:3000/"})
-	ref := refOf(t, v, "Eat")
-	for range 20 {
-		if _, err = ws.Page(t.Context(), workspace.PageStep{Action: workspace.PageClick, Ref: ref}); err != nil {
+	for range 5 { // on a busy machine the page stops to answer before it has eaten all
+		v := step(t, ws, workspace.PageStep{Action: workspace.PageLaunch, URL: "http://localhost:3000/"})
+		ref := refOf(t, v, "Eat")
+		for range 20 {
+			if _, err = ws.Page(t.Context(), workspace.PageStep{Action: workspace.PageClick, Ref: ref}); err != nil {
+				break
+			}
+		}
+		if err == nil || !strings.Contains(err.Error(), "does not answer") {
 			break
 		}
 	}

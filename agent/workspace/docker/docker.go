@@ -87,9 +87,11 @@ func (e *Engine) Images() bool { return e.cfg.Shows == nil }
 // that the configured image exists. It returns [workspace.ErrNoImage] if only the image
 // is missing: another one may be available, or it may be pulled.
 func (e *Engine) Check(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, time.Minute) // a busy daemon takes more than ten seconds for a container
 	defer cancel()
-	if _, err := e.docker.Ping(ctx, client.PingOptions{NegotiateAPIVersion: true}); err != nil {
+	soon, stop := context.WithTimeout(ctx, 10*time.Second)
+	defer stop()
+	if _, err := e.docker.Ping(soon, client.PingOptions{NegotiateAPIVersion: true}); err != nil {
 		return fmt.Errorf(
 			"check docker: %w: install docker.io (or Docker Engine), start its daemon, and let this user use its socket",
 			err,

@@ -115,6 +115,9 @@ func (e *Engine) checkMounts(ctx context.Context, image string, also ...mount.Mo
 		Config:     &container.Config{Image: image, Entrypoint: []string{"/handrail/handrail"}},
 		HostConfig: &container.HostConfig{Mounts: append(also, program)},
 	})
+	if errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("check docker: its daemon makes no container in time: %w", err)
+	}
 	if err != nil {
 		return fmt.Errorf(
 			"check docker: its daemon does not see the files of this machine, because it runs on another one, or because this program is in a container of its own: %w",

@@ -1,10 +1,15 @@
 package docker_test
 
 import (
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/handrail-bot/handrail/agent/workspace"
 	"github.com/handrail-bot/handrail/agent/workspace/bwrap"
@@ -68,6 +73,34 @@ ls $TOOLS/work; ls /root /home /var/run/docker.sock`}, nil)
 				t.Logf("it says\n%s", res.Output)
 			}
 		})
+	}
+}
+
+// A daemon that is only slow is not said to be elsewhere.
+func TestSlowDaemon(t *testing.T) {
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Api-Version", "1.41")
+		if r.Method == http.MethodPost {
+			_, _ = io.Copy(io.Discard, r.Body) // only then the end of the other side is seen
+			<-r.Context().Done()
+		} else if strings.HasSuffix(r.URL.Path, "/json") {
+			_, _ = io.WriteString(w, `{"Id": "sha256:1", "Config": {}}`) // the other side may be gone
+		}
+	}))
+	defer srv.Close()
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := docker.New(docker.Config{Binary: program, Image: "toolchain:1", Host: "tcp://" + srv.Listener.Addr().String()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = e.Close() })
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	if err := e.Check(ctx); err == nil || !strings.Contains(err.Error(), "makes no container in time") {
+		t.Errorf("checked: %v", err)
 	}
 }
 
