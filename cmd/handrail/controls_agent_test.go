@@ -103,6 +103,7 @@ var controlsOfAgent = []control{
 	{"no-invented-folder", "false", "./agent", "TestWrittenAnswers"},
 	{"methods-stay", "false", "./agent", "TestWrittenAnswers"},
 	{"no-other-file", "false", "./agent", "TestWrittenAnswers"},
+	{"exports-stay", "false", "./agent", "TestWrittenAnswers"},
 	{"no-prose-in-code", "true", "./agent/tools/builtin", "TestRepliesAreNoFiles"},
 	{"tried-needs-no-reason", "false", "./agent", "TestReasonAfterARefusedEdit"},
 	{"sample-is-no-file", "true", "./agent", "TestWorkedTask"},

@@ -162,7 +162,7 @@ agent.TestRunWaitsForTheServer: memory-is-waited-for outgrown-memory free-the-hu
 seat.TestTake: seat-given-back waiting-is-said waiting-is-free operators-window window-is-asked refused-cache
 agent.TestStuckSessionEnds: cut-off-is-no-repetition mistakes-by-answers forgotten-calls
 builtin.TestEditsByHand: no-prose-in-code
-agent.TestUnseenIsNotReplaced: no-other-file methods-stay no-invented-folder
+agent.TestUnseenIsNotReplaced: no-other-file methods-stay no-invented-folder exports-stay
 builtin.TestEncodingIsKept: case-asks-back
 builtin.TestOneWrongCharacter: syntax-told faults-are-told most-lines-stay edits-keep-syntax broken-is-taken-back made-once
 project.TestRulesAt: included-rules
