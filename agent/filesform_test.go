@@ -390,6 +390,35 @@ func TestRedIsNotDone(t *testing.T) {
 	}
 }
 
+// Tests that end neither before nor after the change say nothing about it. If they ended before, the work
+// is not done.
+func TestEndlessTests(t *testing.T) {
+	for _, base := range []int{-1, 0} {
+		b := filesBench(t, "\n- {text: \"a.txt\\n```\\none\\n2\\n```\\n\", repeat: true}\n")
+		b.cfg.Tests = []string{"sh check.sh"}
+		b.cfg.RunTests = func(_ context.Context, commit string, lines []string) (session.Verified, error) {
+			run := &session.TestRun{Line: lines[0], Exit: base}
+			if strings.Contains(b.states.trees[commit]["a.txt"], "2") {
+				run.Exit = -1
+			}
+			return session.Verified{Tests: run}, nil
+		}
+		if base < 0 {
+			if out := b.must(session.StatusDone); !strings.Contains(out.Tests, "killed before it ended") {
+				t.Errorf("tests: %q", out.Tests)
+			}
+			continue
+		}
+		out := b.must(session.StatusFailed)
+		if !strings.HasPrefix(out.Reason, "Not done: the tests do not end. `sh check.sh` was killed before it ended. The work is kept") {
+			t.Errorf("ended with %q", out.Reason)
+		}
+		if said := b.notes(session.NoteTests); !strings.Contains(said, "The tests do not end with your last version.") {
+			t.Errorf("the model was told %q", said)
+		}
+	}
+}
+
 // The limits of single mistakes do not add up: a model that makes all of them in turns is ended.
 func TestTriesEnd(t *testing.T) {
 	var script strings.Builder

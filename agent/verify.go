@@ -115,12 +115,12 @@ func (f *finisher) checkTests(ctx context.Context) (*session.Outcome, bool, erro
 	}
 	if f.claims.red >= maxRed || f.meter.turnsLeft() <= 1 || f.tired() {
 		out := f.summarize(ctx, session.StatusFailed, "")
-		out.Reason = fmt.Sprintf(
-			"Not done: the tests fail. `%s` ended with exit code %d%s. The work is kept, and shown as it is.",
-			now.Tests.Line,
-			now.Tests.Exit,
-			map[bool]string{true: ", as before the change"}[was.Failed()],
-		)
+		ended := fmt.Sprintf("ended with exit code %d", now.Tests.Exit)
+		if wasKilled(now) {
+			ended = "was killed before it ended"
+		}
+		out.Reason = fmt.Sprintf("Not done: the tests %s. `%s` %s%s. The work is kept, and shown as it is.",
+			verb(now), now.Tests.Line, ended, map[bool]string{true: ", as before the change"}[was.Failed() && wasKilled(was) == wasKilled(now)])
 		out.Tests = f.Proof.Words(f.Saved)
 		return out, true, nil
 	}
@@ -129,7 +129,10 @@ func (f *finisher) checkTests(ctx context.Context) (*session.Outcome, bool, erro
 		switch {
 		case f.talk.hidden != "":
 			said = "The tests failed with your last attempt. They said:\n\n" + outputOf(now)
-		case was.Failed():
+			if wasKilled(now) {
+				said = "The tests did not end with your last attempt."
+			}
+		case was.Failed() && !wasKilled(was):
 			said = testsSay(was)
 		}
 		return nil, true, f.startAnew(ctx, said, hide)
@@ -183,8 +186,22 @@ func (f *finisher) startAnew(ctx context.Context, said, hide string) error {
 		session.NewEvent(session.TypeCheckpoint, f.Turns, saved.checkpoint(f.Published)))...)
 }
 
-// cannotRun reports whether a program or a module was missing, so that no test ran.
+// wasKilled reports whether the tests were ended, usually for their time limit.
+func wasKilled(v *session.Verified) bool { return v.Tests.Exit < 0 }
+
+// verb describes failing tests, behind "the tests".
+func verb(v *session.Verified) string {
+	if wasKilled(v) {
+		return "do not end"
+	}
+	return "fail"
+}
+
+// cannotRun reports whether a program or a module was missing, or the tests were killed: they show nothing.
 func cannotRun(v *session.Verified) bool {
+	if wasKilled(v) { //control:endless-tests
+		return true
+	}
 	if v.Tests.Exit == 126 || v.Tests.Exit == 127 {
 		return true
 	}
@@ -221,7 +238,8 @@ func (f *finisher) redText(now *session.Verified, before bool) string {
 	said := strings.TrimSpace(now.Output)
 	if f.model.form == llm.FormFiles {
 		return fmt.Sprintf(
-			"The tests fail with your last version.\n\n%sThe tests say:\n\n%s\n\n%sWrite the corrected file.",
+			"The tests %s with your last version.\n\n%sThe tests say:\n\n%s\n\n%sWrite the corrected file.",
+			verb(now),
 			f.lastVersion(),
 			fence("", session.LastLines(said, maxRedFiles)),
 			failingParts(now),
@@ -235,9 +253,9 @@ func (f *finisher) redText(now *session.Verified, before bool) string {
 	if parts := failingParts(now); parts != "" {
 		said += "\n" + untrusted.Fence(f.talk.nonce, "failing tests", strings.TrimSpace(parts))
 	}
-	return fmt.Sprintf("You said that the task is complete, but the tests fail: Handrail ran %s. %s They said:\n%s\n\n"+
+	return fmt.Sprintf("You said that the task is complete, but the tests %s: Handrail ran %s. %s They said:\n%s\n\n"+
 		"Mend what fails and complete again. If that cannot be done here, complete again and say what fails and why.",
-		now.Tests, was, said)
+		verb(now), now.Tests, was, said)
 }
 
 // lastVersion shows the edits of the last answer. If that corrected a line, the ones before it

@@ -27,12 +27,14 @@ import (
 )
 
 // copies is an engine with copies in place of overlays, and a tool host in this process.
-type copies struct{}
+type copies struct {
+	stays error // why its workspaces cannot be removed
+}
 
 func (copies) Name() string                { return "copies" }
 func (copies) Check(context.Context) error { return nil }
 
-func (copies) Open(ctx context.Context, spec workspace.Spec) (*workspace.Workspace, error) {
+func (c copies) Open(ctx context.Context, spec workspace.Spec) (*workspace.Workspace, error) {
 	l, err := workspace.Lay(ctx, spec, false)
 	if err != nil {
 		return nil, err
@@ -45,7 +47,7 @@ func (copies) Open(ctx context.Context, spec workspace.Spec) (*workspace.Workspa
 		cfg.Layer = filepath.Join(spec.Layer, workspace.LayerTree)
 	}
 	go func() { served <- host.Serve(context.WithoutCancel(ctx), far, cfg) }()
-	return workspace.Connect(ctx, workspace.Config{Engine: "copies", Conn: near, Egress: spec.Egress, Release: func(context.Context) error { return errors.Join(<-served, spec.Release()) }})
+	return workspace.Connect(ctx, workspace.Config{Engine: "copies", Conn: near, Egress: spec.Egress, Release: func(context.Context) error { return errors.Join(<-served, spec.Release(), c.stays) }})
 }
 
 // way is one that nothing is said over.

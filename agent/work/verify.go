@@ -72,7 +72,11 @@ func (p *proving) run(
 			}
 			p.caches, job.caches = dir, dir
 		}
-		return e.runTests(ctx, job, at, layer, commit, lines)
+		out, err := e.runTests(ctx, job, at, layer, commit, lines)
+		if p.caches == "" {
+			return out, err
+		}
+		return out, errors.Join(err, os.MkdirAll(filepath.Join(p.caches, workspace.LayerCache), 0o755)) // if none were saved
 	}
 }
 
@@ -101,7 +105,11 @@ func (e *Engine) runTests(
 	if err != nil {
 		return out, err
 	}
-	defer func() { err = errors.Join(err, closeAll(context.WithoutCancel(ctx))) }()
+	defer func() {
+		if err := closeAll(context.WithoutCancel(ctx)); err != nil { // the result of the tests counts all the same
+			e.cfg.Log.WarnContext(ctx, "workspace of the tests was not closed", "session", j.Task.Session, "err", err)
+		}
+	}()
 	var said []string
 	ran := 0
 	for _, line := range lines {

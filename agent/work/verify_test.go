@@ -1,6 +1,7 @@
 package work
 
 import (
+	"errors"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -62,6 +63,24 @@ func TestFailingLines(t *testing.T) {
 	}
 	if strings.Contains(got.Output, "node:internal") || !strings.Contains(got.Output, "in test") {
 		t.Errorf("output %q", got.Output)
+	}
+}
+
+// A workspace that cannot be removed, as on a busy machine, takes no result of tests with it.
+func TestResultOutlivesItsWorkspace(t *testing.T) {
+	longtest.Leave(t)
+	s := newSetUpTrial(t)
+	j, e := s.job(), s.engine()
+	e.cfg.Workspace = layered{copies{stays: errors.New("device or resource busy")}}
+	p := &proving{}
+	run := p.run(e, j, &session.State{Task: j.Task}, &checkpoints{})
+	for range 2 { // the second has the caches of the first, which were not saved
+		if got, err := run(t.Context(), s.base, []string{"exit 3"}); err != nil || !got.Failed() {
+			t.Errorf("%+v, %v", got, err)
+		}
+	}
+	if err := p.end(); err != nil {
+		t.Error(err)
 	}
 }
 

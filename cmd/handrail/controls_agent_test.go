@@ -107,6 +107,7 @@ var controlsOfAgent = []control{
 	{"no-prose-in-code", "true", "./agent/tools/builtin", "TestRepliesAreNoFiles"},
 	{"tried-needs-no-reason", "false", "./agent", "TestReasonAfterARefusedEdit"},
 	{"sample-is-no-file", "true", "./agent", "TestWorkedTask"},
+	{"endless-tests", "false", "./agent", "TestEndlessTests"},
 	{"tries-end", "value tries > 99", "./agent", "TestTriesEnd"},
 	{"most-lines-stay", "false", "./agent/tools/builtin", "TestMostLinesStay"},
 	{"tiny-answers", "false", "./agent", "TestAnswerLimit"},

@@ -153,7 +153,7 @@ agent.TestReadingEnds: reading-begins-anew
 agent.TestLastTestRunCounts: sigpipe-is-no-failure tests-are-old known-tests tests-run-nothing
     unknown-runner-proves-nothing tests-are-told
 testrun.TestEnds: pipeline-ends
-agent.TestRedIsNotDone: tests-pass-the-gate broken-is-not-done tries-end cut-is-taken-back sample-is-no-file
+agent.TestRedIsNotDone: endless-tests tests-pass-the-gate broken-is-not-done tries-end cut-is-taken-back sample-is-no-file
 ollama.TestDroppedCall: other-calls-ran garbled-before-dead page-is-no-answer cut-is-told context-cut
     older-calls name-in-pieces
 agent.TestAnswerInCircles: few-words said-twice-before file-a-third-time shown-repetition silence-is-said

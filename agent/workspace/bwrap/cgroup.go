@@ -81,11 +81,11 @@ func (s Groups) version1() (groupPlace, error) {
 const groupNames = "handrail-*"
 
 // sweep removes the empty groups of killed processes. The kernel keeps a group with
-// processes, and one that is younger may belong to a session that begins.
+// processes, and a young one may belong to a session that begins on a busy machine.
 func sweep(dir string) {
 	list, _ := filepath.Glob(filepath.Join(dir, groupNames)) // the pattern is valid
 	for _, group := range list {
-		if info, err := os.Lstat(group); err == nil && info.IsDir() && time.Since(info.ModTime()) > time.Minute { //control:empty-groups-go
+		if info, err := os.Lstat(group); err == nil && info.IsDir() && time.Since(info.ModTime()) > time.Hour { //control:empty-groups-go
 			_ = os.Remove(group) // it fails for a group in use
 		}
 	}
@@ -279,11 +279,11 @@ func (g group) Remove() error {
 	var errs []error
 	for _, dir := range g.dirs {
 		var err error
-		for range 300 { // the kernel releases the last process shortly after its exit
-			if err = os.Remove(dir); !errors.Is(err, syscall.EBUSY) {
+		// The kernel releases the last process shortly after its exit, which takes seconds on a busy machine.
+		for end := time.Now().Add(time.Minute); ; <-time.After(10 * time.Millisecond) {
+			if err = os.Remove(dir); !errors.Is(err, syscall.EBUSY) || time.Now().After(end) {
 				break
 			}
-			<-time.After(10 * time.Millisecond)
 		}
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			errs = append(errs, fmt.Errorf("remove control group: %w", err))
