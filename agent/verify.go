@@ -119,8 +119,11 @@ func (f *finisher) checkTests(ctx context.Context) (*session.Outcome, bool, erro
 		if wasKilled(now) {
 			ended = "was killed before it ended"
 		}
-		out.Reason = fmt.Sprintf("Not done: the tests %s. `%s` %s%s. The work is kept, and shown as it is.",
-			verb(now), now.Tests.Line, ended, map[bool]string{true: ", as before the change"}[was.Failed() && wasKilled(was) == wasKilled(now)])
+		if was.Failed() && wasKilled(was) == wasKilled(now) {
+			ended += ", as before the change"
+		}
+		out.Reason = fmt.Sprintf("Not done: the tests %s. `%s` %s. The work is kept, and shown as it is.",
+			verb(now), now.Tests.Line, ended)
 		out.Tests = f.Proof.Words(f.Saved)
 		return out, true, nil
 	}
