@@ -69,28 +69,14 @@ func (s *Session) ask(ctx context.Context) (note string, err error) {
 // maxAttempts is the maximum number of attempts at labels and reviewers during an outage.
 const maxAttempts = 7
 
-// askAgain repeats ask after an outage. Final failures are reported in the pull
-// request.
-func (s *Session) askAgain(ctx context.Context) error {
-	note, err := s.ask(ctx)
-	if err == nil && note != "" {
-		at := s.Thread
-		at.Number = s.Number
-		_, err = s.Ensure(
-			ctx,
-			ghapp.Write{
-				Key:    fmt.Sprintf("pull-%s-%d-unasked", s.ID, s.Number),
-				Kind:   ghapp.WriteComment,
-				Thread: at,
-				Body:   note,
-			},
-		)
-		err = ghapp.UnlessRefused(err)
-	}
+// askAgain repeats ask after an outage. Final failures become part of the end's note.
+func (s *Session) askAgain(ctx context.Context) (note string, err error) {
+	note, err = s.ask(ctx)
 	if err != nil {
-		return err
+		return "", err
 	}
-	return s.Save(ctx, s.Number, s.Kept)
+	s.Kept.Note = strings.TrimSpace(s.Kept.Note + "\n\n" + note)
+	return s.Kept.Note, s.Save(ctx, s.Number, s.Kept)
 }
 
 // maxLabelPages is the maximum number of pages of labels to read, at 100 labels each.

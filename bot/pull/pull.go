@@ -73,7 +73,7 @@ func (s *Session) Follow(ctx context.Context, v *session.State) (note string, er
 	case s.Kept.At == v.Seq && s.Kept.Late == 0:
 		return s.Kept.Note, nil
 	case s.Kept.At == v.Seq: // all else was told
-		return s.Kept.Note, s.askAgain(ctx)
+		return s.askAgain(ctx)
 	case s.Number == 0:
 		note, err = s.offer(ctx, v, "")
 	default:
