@@ -89,7 +89,10 @@ func (a *actor) due(
 		return nil, nil, err
 	}
 	a.inbox.Scheduled = entries
-	work := func(ctx context.Context) error { return a.bot.Work(ctx, key) }
+	work := func(ctx context.Context) error {
+		_, err := action.Patient(ctx, w.raw, actionWait, func() (bool, error) { return true, a.bot.Work(ctx, key) })
+		return err
+	}
 	read := func(ctx context.Context) error { return watchers.Read(ctx, a.redactedStore, name) }
 	hand := func(ctx context.Context) (err error) { begun, err = a.takeDeliveries(ctx); return err }
 	for _, step := range []func(context.Context) error{read, work, watchers.Look(a.redactedStore), work, hand} {
