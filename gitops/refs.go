@@ -91,6 +91,21 @@ func (m *Mirror) Resolve(ctx context.Context, rev string) (string, error) {
 	return id.String(), nil
 }
 
+// Tip returns the commit of a branch as it is now, on the remote or in a local clone, or "" if the branch
+// is missing. ref is "refs/heads/…".
+func (m *Mirror) Tip(ctx context.Context, ref string) (string, error) {
+	if m.url != "" {
+		if err := m.Fetch(ctx); err != nil {
+			return "", err
+		}
+	}
+	at, err := m.Resolve(ctx, ref)
+	if errors.Is(err, ErrNotFound) {
+		return "", nil
+	}
+	return at, err
+}
+
 func (m *Mirror) lookup(o *objects.DB, rev string) (plumbing.Hash, error) {
 	if rev == "HEAD" {
 		var err error

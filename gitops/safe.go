@@ -167,22 +167,14 @@ func isFinal(err error) bool {
 
 // rebase replays the work on top of the branch's current commit.
 func (s *pushing) rebase(ctx context.Context) error {
-	var err error
-	if s.m.url != "" {
-		err = s.m.Fetch(ctx)
-	}
+	onto, err := s.m.Tip(ctx, s.p.Ref)
 	if err != nil {
 		s.out.Causes = append(s.out.Causes, err)
 		s.done = !isFinal(err)
 		return err
 	}
-	onto, err := s.m.Resolve(ctx, s.p.Ref)
-	if errors.Is(err, ErrNotFound) {
+	if onto == "" {
 		return nil // the branch is gone: the next attempt creates it again
-	}
-	if err != nil {
-		s.done = true
-		return err
 	}
 	if there, err := s.has(ctx, onto); there || err != nil {
 		s.done, s.out.Commit, s.out.Ref = true, onto, s.p.Ref

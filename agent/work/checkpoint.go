@@ -31,6 +31,7 @@ type checkpoints struct {
 
 	branch     string         // target of the checkpoints
 	published  string         // last checkpoint on the branch, or the commit where the session began
+	unsure     string         // commit that is on the branch if a push without an answer was carried out
 	since      string         // commit of the base branch contained in the branch
 	merge      *session.Merge // merge in the saved state but not on the branch; nil if none
 	moved      bool           // the branch has commits that the workspace lacks
@@ -209,26 +210,43 @@ func (c *checkpoints) Publish(ctx context.Context, p agent.Publication) (session
 	if p.Merge != nil {
 		meta.Merges, meta.Message = p.Merge.Commit, mergeSubject(p.Merge, c.branch)
 	}
-	commit, err := c.job.Repo.CommitTreeOf(ctx, p.Saved, p.Parent, meta)
+	parent, err := c.parent(ctx, p.Parent)
 	if err != nil {
 		return session.Checkpoint{}, err
 	}
-	out, err := c.describe(ctx, p, commit)
+	commit, err := c.job.Repo.CommitTreeOf(ctx, p.Saved, parent, meta)
+	if err != nil {
+		return session.Checkpoint{}, err
+	}
+	out, err := c.describe(ctx, p, parent, commit)
 	if err != nil {
 		return out, err
 	}
 	if !commit.Empty {
-		out, err = c.push(ctx, p, out)
+		out, err = c.push(ctx, p, parent, out)
 	}
 	if err != nil || out.Parked {
 		return out, err
 	}
-	c.published, c.merge = out.Commit, nil
+	c.published, c.unsure, c.merge = out.Commit, "", nil
 	if p.Merge != nil {
 		c.since = p.Merge.Commit
 	}
 	out.Whole, err = wholeChanges(ctx, c.job.Repo, c.since, out.Commit)
 	return out, err
+}
+
+// parent returns the parent of the next commit: was, or the commit of a push without an answer if the
+// branch has it. That is the session's own, and no obstacle.
+func (c *checkpoints) parent(ctx context.Context, was string) (string, error) {
+	if c.unsure == "" {
+		return was, nil
+	}
+	at, err := c.job.Repo.Tip(ctx, "refs/heads/"+c.branch)
+	if err == nil && at == c.unsure { //control:lost-push-is-ours
+		return at, nil
+	}
+	return was, err
 }
 
 // wholeChanges returns the changes from base to commit, as a pull request shows them.

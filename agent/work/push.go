@@ -19,6 +19,7 @@ import (
 func (c *checkpoints) push(
 	ctx context.Context,
 	p agent.Publication,
+	parent string,
 	out session.Checkpoint,
 ) (session.Checkpoint, error) {
 	send := c.job.Push
@@ -26,11 +27,12 @@ func (c *checkpoints) push(
 		send = c.job.Repo.PushSafe
 	}
 	done, err := send(ctx, gitops.SafePush{
-		Commit: out.Commit, Base: p.Parent, Ref: "refs/heads/" + c.branch,
-		Origin: c.job.Task.Base, Session: c.job.Task.Session, Exists: p.Parent != c.job.Task.Base,
+		Commit: out.Commit, Base: parent, Ref: "refs/heads/" + c.branch,
+		Origin: c.job.Task.Base, Session: c.job.Task.Session, Exists: parent != c.job.Task.Base,
 		Guarded: c.sensitive, Sign: c.signer(), Merges: p.Merge != nil,
 	})
 	if err != nil {
+		c.unsure = out.Commit
 		return out, fmt.Errorf("push checkpoint: %w", err)
 	}
 	out.Sent = pushReport(done, c.branch)

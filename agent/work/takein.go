@@ -180,13 +180,14 @@ func (c *checkpoints) stillOpen(ctx context.Context, saved string) (*session.Mer
 	return &m, err
 }
 
-// describe returns the checkpoint for a commit on the branch.
+// describe returns the checkpoint for a commit on the branch, on top of parent.
 func (c *checkpoints) describe(
 	ctx context.Context,
 	p agent.Publication,
+	parent string,
 	commit gitops.Commit,
-) (session.Checkpoint, error) {
-	out := session.Checkpoint{
+) (out session.Checkpoint, err error) {
+	out = session.Checkpoint{
 		Commit:   commit.ID,
 		Tree:     commit.Tree,
 		Parent:   p.Parent,
@@ -194,10 +195,11 @@ func (c *checkpoints) describe(
 		TookBack: p.TookBack,
 		Merge:    p.Merge,
 	}
-	if p.Merge == nil {
-		return out, nil
+	switch {
+	case p.Merge != nil:
+		out.Files, err = wholeChanges(ctx, c.job.Repo, p.Merge.Commit, commit.ID)
+	case parent != p.Parent: // with those of the commit between
+		out.Files, err = wholeChanges(ctx, c.job.Repo, p.Parent, commit.ID)
 	}
-	_, besides, err := c.job.Repo.Diff(ctx, p.Merge.Commit, commit.ID, gitops.DiffOptions{MaxBytes: 1})
-	out.Files = fileChanges(besides)
 	return out, err
 }

@@ -53,6 +53,40 @@ func TestFilesAreTheDiff(t *testing.T) {
 	}
 }
 
+// TestLostPush: the answer to a push is lost, and more is saved before the next one. The pushed commit is
+// no work of others: it becomes the parent of the next, on the same branch, and what is told is whole.
+func TestLostPush(t *testing.T) {
+	t.Parallel()
+	d := newDiffTrial(t, 1)
+	d.step() // the checkpoints begin with it
+	landed := false
+	d.saves.job.Push = func(ctx context.Context, p gitops.SafePush) (gitops.Pushed, error) {
+		out, err := d.job.Repo.PushSafe(ctx, p)
+		if err == nil && !landed {
+			landed = true
+			return gitops.Pushed{}, gitops.ErrUnavailable
+		}
+		return out, err
+	}
+	before, files := d.at.Published, map[string]string{"copies.txt": "one\n"} // all others go
+	first := d.save(files)
+	if _, err := d.saves.Publish(t.Context(), agent.Publication{Turn: 1, Saved: first, When: time.Unix(1_700_000_000, 0), Parent: before, Subject: "One"}); !errors.Is(err, gitops.ErrUnavailable) || !landed {
+		t.Fatalf("the first push: %v", err)
+	}
+	files["copies.txt"] = "one\ntwo\n"
+	d.save(files)
+	d.publish()
+	if d.at.Branch != "agent/1" || len(d.at.Sent) != 0 || d.files["copies.txt"] != "one\ntwo\n" {
+		t.Errorf("on %s, %+v, %q", d.at.Branch, d.at.Sent, d.files["copies.txt"])
+	}
+	if got, want := d.told(), d.judged(); !slices.Equal(got, want) {
+		t.Errorf("told %q, git says %q", got, want)
+	}
+	if n := strings.TrimSpace(d.git("rev-list", "--count", before+"..agent/1")); n != "2" {
+		t.Errorf("%s commits", n)
+	}
+}
+
 // diffTrial is one session on a clone.
 type diffTrial struct {
 	t     *testing.T
@@ -186,6 +220,13 @@ func (d *diffTrial) edit(files map[string]string) {
 // become puts files on the branch as a turn of the agent does.
 func (d *diffTrial) become(files map[string]string) {
 	d.t.Helper()
+	d.save(files)
+	d.publish()
+}
+
+// save saves files that are not on the branch yet, and returns the commit of the saved state.
+func (d *diffTrial) save(files map[string]string) string {
+	d.t.Helper()
 	var changes []gitops.Change
 	for name := range d.files {
 		if _, ok := files[name]; !ok {
@@ -204,7 +245,7 @@ func (d *diffTrial) become(files map[string]string) {
 		d.t.Fatal(err)
 	}
 	d.record(session.NewEvent(session.TypeCheckpoint, 1, session.Checkpoint{Commit: saved.ID, Tree: saved.Tree, Parent: d.at.Published, Files: fileChanges(saved.Files), Parked: true}))
-	d.publish()
+	return saved.ID
 }
 
 func (d *diffTrial) publish() {

@@ -93,6 +93,7 @@ var controls = slices.Concat(controlsOfAgent, controlsOfBot, controlsOfReview, c
 	{"begun-once", "value a.State == Approved || a.State == Begun", "./policy ./agent", "TestApprovalWords|TestFailedSave"},
 	{"not-merged-by-lines", "false", "./gitops", "TestPushSafeGuards"},
 	{"dropped-stays-off", "false", "./gitops", "TestPushSafeGuards"},
+	{"lost-push-is-ours", "false", "./agent/work", "TestLostPush"},
 	{"pushed-before", "call Descends false, error(nil)", "./gitops", "TestPushSafeGuards"},
 	{"rewound-branch", "drop", "./gitops", "TestPushSafeGuards"},
 	{"programs-computed of computed-blob", `value mode != "x"`, "./cmd/handrail", "TestApprovalAgainstPrograms"},
