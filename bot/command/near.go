@@ -68,6 +68,15 @@ func IsFix(text string) bool {
 	return strings.EqualFold(word, fixWord) && strings.TrimFunc(rest, isMark) == "" //control:fix-is-a-request
 }
 
+// explainWord is the handbook's verb for an answer.
+const explainWord = "explain"
+
+// IsExplain reports whether a text begins with "explain", which like "ask" wants an answer.
+func IsExplain(text string) bool {
+	word, _ := cutVerb(strings.TrimSpace(text))
+	return strings.EqualFold(word, explainWord)
+}
+
 // IsQuestion reports whether a text ends like a question.
 func IsQuestion(text string) bool {
 	text = strings.TrimRightFunc(text, func(r rune) bool { return unicode.IsSpace(r) || r == '!' || r == ')' })

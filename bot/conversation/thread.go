@@ -95,6 +95,9 @@ func (g *gathering) counts(c Comment) bool {
 	if g.Since.At.IsZero() {
 		return true
 	}
+	if slices.ContainsFunc(g.Heard, func(p session.Place) bool { return p.Comment == c.ID && p.At.Equal(c.Created) }) { //control:told-once
+		return false
+	}
 	return !told(g.Since, c, inThread(g.Since, c)) && !c.Author.Bot && (g.Command == nil || !g.Command(c.Body))
 }
 
