@@ -50,6 +50,15 @@ func (s *State) DuePlan() *Request {
 	return nil
 }
 
+// Standing returns the phase of the session among others: planned while a plan waits, although a
+// question was answered since.
+func (s *State) Standing() Phase {
+	if s.Finished() && s.WaitingPlan() != nil {
+		return PhasePlanned
+	}
+	return s.Phase
+}
+
 // LeavesPlan reports whether a request in a mode leaves a waiting plan open: it changes
 // nothing, and makes no other plan.
 func LeavesPlan(mode string) bool {

@@ -246,10 +246,7 @@ func (l *Session) Wake(ctx context.Context, at time.Time) error {
 // SaveState saves the session's state in the row. It comes after all messages, so that
 // a row with the state "done" has nothing left to send.
 func (l *Session) SaveState(ctx context.Context) error {
-	phase := l.State.Phase
-	if l.State.Finished() && l.State.WaitingPlan() != nil { // a question behind it was answered
-		phase = session.PhasePlanned
-	}
+	phase := l.State.Standing()
 	if l.Row.State != phase {
 		l.Row.Stall = store.Stall{Since: l.cfg.Now().UTC()}
 	}
