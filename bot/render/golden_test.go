@@ -199,7 +199,7 @@ func everything() map[string][]string {
 		"Help":          {posted(Help("Write `/agent`.", "| command | effect |\n|---|---|\n| `/agent stop` | end |\n"))},
 		"Reviewed":      {Reviewed("https://github.com/o/r/pull/7#pullrequestreview-1")},
 		"ForkAmbiguous": {ForkAmbiguous("c0c0c0c", sampleHead)}, "ForkMoved": {ForkMoved("abc1234", sampleHead)}, "ForkOther": {ForkOther("abc1234", sampleHead)},
-		"ForkNamesNone": {ForkNamesNone(sampleHead)}, "ForkRequest": {ForkRequest(held), ForkRequest(let)},
+		"ForkNamesNone": {ForkNamesNone(sampleHead)}, "ForkWaits": {ForkWaits(sampleHead)}, "ForkRequest": {ForkRequest(held), ForkRequest(let)},
 		"Kept": {Kept(nil), Kept([]string{"a.go"}), Kept([]string{"a", "b", "c", "d", "e", "f"}), Kept([]string{"a", "b", "c", "d", "e", "f", "g"})}, "LeftOut": {LeftOut(10, 1), LeftOut(10, 2)},
 		"ChecksFailed": {ChecksFailed(1, "0123456789abcdef"), ChecksFailed(2, "0123456789abcdef")}, "MendChecks": {MendChecks(1, "0123456789abcdef"), MendChecks(3, "0123456789abcdef")},
 		"ChecksUsedUp": {ChecksUsedUp(1, "0123456789abcdef", 7), ChecksUsedUp(3, "0123456789abcdef", 7)}, "GreenChecks": {greenChecks([]string{"test"}), greenChecks(slices.Repeat([]string{"lint `x`", "@kim"}, 11))},
