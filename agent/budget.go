@@ -52,7 +52,8 @@ func (b *budget) message(p *session.Message, over, asks bool, now allowance) {
 // turnsUsed says that no turn is left, and of which request.
 func (m *meter) turnsUsed() string {
 	whose := m.used.whose()
-	if asked := m.used.asked; asked != m.configuredTurns() && asked == m.turnLimit() && m.mayWrite() { // that of a review is set by its size
+	asked := m.used.asked
+	if asked != m.configuredTurns() && asked == m.turnLimit() && m.mayWrite() { // the size of a change sets that of a review
 		whose += fmt.Sprintf(" (`--turns %d`)", asked) //control:turns-name-their-limit
 	}
 	if m.turnLimit() == 1 {

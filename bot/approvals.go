@@ -164,7 +164,8 @@ func okCommit(ctx context.Context, r *request) error {
 		return r.nameCommit(ctx, approval.WaitingCommit(v), policy.Approved)
 	}
 	if v != nil && len(approval.Open(v)) > 0 && len(approval.Open(v)) == len(v.Open()) {
-		return r.replyOnce(ctx, approval.AskedNear, approval.Newest(v, approval.Open(v)), render.DidYouMean("approve", approval.Open(v)))
+		open := approval.Open(v)
+		return r.replyOnce(ctx, approval.AskedNear, approval.Newest(v, open), render.DidYouMean("approve", open))
 	}
 	r.cmd.Name, r.cmd.Text = command.Task, okWord
 	if asked, err := r.askBack(ctx); asked || err != nil {

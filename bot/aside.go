@@ -111,7 +111,8 @@ func takeAside(ctx context.Context, w *worker, c *change, s userMessage, a aside
 		err = r.keepAside(ctx, v, a)
 	default:
 		r.keep(v, r.cleanText("words", s.body, s.page))
-		r.c.askBack(r.msg, approval.AskedWhich, approval.Newest(v, slices.Concat(a.fits, a.open)), render.WhichMeant(a.fits, a.open))
+		about := approval.Newest(v, slices.Concat(a.fits, a.open))
+		r.c.askBack(r.msg, approval.AskedWhich, about, render.WhichMeant(a.fits, a.open))
 	}
 	if err != nil {
 		return err
@@ -226,8 +227,9 @@ func (r *request) askBack(ctx context.Context) (asked bool, err error) {
 		r.reply(text)
 		return true, nil
 	}
-	plans := !slices.ContainsFunc(requests, func(a session.Asked) bool { return a.Kind != session.AskPlan })
-	if len(requests) > 0 && len(questions) == 0 && plans && command.IsQuestion(r.cmd.Text) { //control:plan-may-be-asked-about
+	plans := len(requests) > 0 && len(questions) == 0 &&
+		!slices.ContainsFunc(requests, func(a session.Asked) bool { return a.Kind != session.AskPlan })
+	if plans && command.IsQuestion(r.cmd.Text) { //control:plan-may-be-asked-about
 		r.cmd.Mode = "ask"
 		return false, nil
 	}

@@ -105,7 +105,13 @@ func (c *change) intendReply() {
 		if len(c.replies) == 1 && c.once != "" { //control:reply-with-an-effect-stays
 			key = c.once
 		}
-		c.intend(c.inNotice(approval.InPlace(c.at, c.asked.place(), ghapp.Write{Key: approval.ReplyTo(key), Kind: ghapp.WriteComment, Body: render.Replies(c.replies), Folds: c.folds}))) //control:one-reply
+		wr := ghapp.Write{ //control:one-reply
+			Key:   approval.ReplyTo(key),
+			Kind:  ghapp.WriteComment,
+			Body:  render.Replies(c.replies),
+			Folds: c.folds,
+		}
+		c.intend(c.inNotice(approval.InPlace(c.at, c.asked.place(), wr)))
 		for _, wr := range c.after {
 			c.intend(wr)
 		}

@@ -132,9 +132,9 @@ func (r *request) cleanText(what, text, page string) string {
 }
 
 // follow adds a text to the session. It answers open questions, and withdraws open
-// requests for approval, except for a plan if the text only asks something. A request in another mode, without words, or of "fix" alone answers
-// nothing: it withdraws both. A further task of the same text in another mode waits until the
-// one before has ended: a session has one mode at a time.
+// requests for approval, except for a plan if the text only asks something. A request in another
+// mode, without words, or of "fix" alone answers nothing: it withdraws both. A further task of the
+// same text in another mode waits until the one before has ended: a session has one mode at a time.
 func (r *request) follow(ctx context.Context) error {
 	s := r.msg
 	v, err := r.viewWith(ctx)
