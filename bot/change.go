@@ -105,12 +105,8 @@ func (c *change) intendReply() {
 		if len(c.replies) == 1 && c.once != "" { //control:reply-with-an-effect-stays
 			key = c.once
 		}
-		wr := ghapp.Write{ //control:one-reply
-			Key:   approval.ReplyTo(key),
-			Kind:  ghapp.WriteComment,
-			Body:  render.Replies(c.replies),
-			Folds: c.folds,
-		}
+		body := render.Replies(c.replies) //control:one-reply
+		wr := ghapp.Write{Key: approval.ReplyTo(key), Kind: ghapp.WriteComment, Body: body, Folds: c.folds}
 		c.intend(c.inNotice(approval.InPlace(c.at, c.asked.place(), wr)))
 		for _, wr := range c.after {
 			c.intend(wr)

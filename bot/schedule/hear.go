@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/live"
 	"github.com/handrail-bot/handrail/bot/render"
@@ -225,7 +224,7 @@ func report(ctx context.Context, c *live.Config, l *live.Session) error {
 	}
 	what, digest := "nothing to report", ghapp.Digest(said)
 	switch {
-	case isEmptyResult(said) || foundNothing(l.State): //control:review-without-findings-is-no-news
+	case isEmptyResult(said) || l.FoundNothing(): //control:review-without-findings-is-no-news
 	case st.Result == digest:
 		what = "the same as before"
 	default:
@@ -260,11 +259,6 @@ func report(ctx context.Context, c *live.Config, l *live.Session) error {
 			readAgain(s.Range)(st)
 		}
 	})
-}
-
-// foundNothing reports whether a session is a whole review without findings, in whichever words.
-func foundNothing(v *session.State) bool {
-	return v.Outcome.Status == session.StatusReviewed && v.Outcome.Reason == "" && len(v.Findings) == 0
 }
 
 // readAgain returns to the previous commit, so that the next run reads the range again.
