@@ -223,8 +223,9 @@ func report(ctx context.Context, c *live.Config, l *live.Session) error {
 		return err
 	}
 	what, digest := "nothing to report", ghapp.Digest(said)
+	reviews := s.To != ""
 	switch {
-	case isEmptyResult(said) || l.FoundNothing(): //control:review-without-findings-is-no-news
+	case isEmptyResult(said) || reviews && l.FoundNothing(): //control:review-without-findings-is-no-news
 	case st.Result == digest:
 		what = "the same as before"
 	default:
