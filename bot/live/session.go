@@ -109,8 +109,9 @@ type Scheduled struct {
 	Asks       bool   `json:"asks,omitempty"`
 	InThread   bool   `json:"in_thread,omitempty"`
 
-	Triage bool     `json:"triage,omitempty"` // it sorts an issue without a request
-	Had    []string `json:"had,omitempty"`    // labels of that issue at the beginning
+	Commits bool     `json:"commits,omitempty"` // it reviews the commits of its range
+	Triage  bool     `json:"triage,omitempty"`  // it sorts an issue without a request
+	Had     []string `json:"had,omitempty"`     // labels of that issue at the beginning
 	Range
 }
 
