@@ -207,7 +207,7 @@ func (r *request) follow(ctx context.Context) error {
 // request, and reports whether there is one. If the author of a request has lost the right to it,
 // it ends at once.
 func (w *worker) beginLater(ctx context.Context, l *live.Session) (begun bool, err error) {
-	if plan := l.State.DuePlan(); plan != nil { //control:plan-begins-late
+	if plan := l.State.DuePlan(); plan != nil {
 		m := session.Message{Key: plan.Answer.Key, Author: plan.Answer.By, Plan: plan.ID}
 		return true, l.Append(ctx, session.NewEvent(session.TypeMessage, l.State.Turns, m))
 	}

@@ -56,7 +56,6 @@ var controlsOfBot = []control{
 	{"taken-is-kept", "drop", "./cmd/handrail", "TestScripts/serve_approve_only"},
 	{"plan-outlives-a-question", "true", "./cmd/handrail", "TestScripts/serve_plan_question"},
 	{"plan-behind-a-question", "without 3", "./cmd/handrail", "TestScripts/serve_plan_question"},
-	{"plan-begins-late", "false", "./cmd/handrail", "TestScripts/serve_plan_question"},
 	{"plan-may-be-asked-about", "false", "./cmd/handrail", "TestScripts/serve_plan_question"},
 	{"explain-is-answered", "drop", "./cmd/handrail", "TestScripts/serve_plan_question"},
 	{"reply-with-an-effect-stays", "without 1", "./cmd/handrail", "TestScripts/serve_settled"},
