@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -50,10 +51,15 @@ func (b *budget) message(p *session.Message, over, asks bool, now allowance) {
 
 // turnsUsed says that no turn is left, and of which request.
 func (m *meter) turnsUsed() string {
-	if m.turnLimit() == 1 {
-		return fmt.Sprintf("The one turn%s is used", m.used.whose())
+	whose := m.used.whose()
+	asked := m.used.asked
+	if asked != m.configuredTurns() && asked == m.turnLimit() && m.mayWrite() { // the size of a change sets that of a review
+		whose += fmt.Sprintf(" (`--turns %d`)", asked) //control:turns-name-their-limit
 	}
-	return fmt.Sprintf("All %d turns%s are used", m.turnLimit(), m.used.whose())
+	if m.turnLimit() == 1 {
+		return fmt.Sprintf("The one turn%s is used", whose)
+	}
+	return fmt.Sprintf("All %d turns%s are used", m.turnLimit(), whose)
 }
 
 // maxNamed limits the words that name a request, in characters.
@@ -116,11 +122,11 @@ func (m *meter) exhaustedShare(ctx context.Context) (string, error) {
 	return "", nil
 }
 
+// configuredTurns returns the number of turns of a request that names none.
+func (m *meter) configuredTurns() int { return cmp.Or(max(0, m.limits.Turns), m.mode.Turns) }
+
 func (m *meter) turnLimit() int {
-	n := m.mode.Turns
-	if m.limits.Turns > 0 {
-		n = m.limits.Turns
-	}
+	n := m.configuredTurns()
 	if asked := m.used.asked; asked > 0 && (asked < n || m.limits.Turns == 0) { //control:turns-are-a-limit
 		n = asked
 	}

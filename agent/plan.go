@@ -11,7 +11,6 @@ import (
 )
 
 const (
-	planMode  = "plan"
 	plansMode = "code"  // mode in which a plan is carried out
 	maxPlan   = 100_000 // in characters: the approver has to read all of it
 )
@@ -25,7 +24,7 @@ type planner struct {
 }
 
 // plans reports whether the session ends with a plan to be approved.
-func (p *planner) plans() bool { return p.asks && p.ModeName() == planMode }
+func (p *planner) plans() bool { return p.asks && p.ModeName() == policy.PlanMode }
 
 // propose submits a plan for approval and ends the session until it is approved.
 func (p *planner) propose(ctx context.Context, plan string, because ...string) (*session.Outcome, error) {
@@ -65,7 +64,7 @@ func (p *planner) propose(ctx context.Context, plan string, because ...string) (
 
 // digest binds an approval to this plan in this session.
 func (p *planner) digest(plan string) string {
-	return policy.Action{Kind: policy.Converse, Tool: planMode, Display: plan, Subject: subject([]session.Fact{
+	return policy.Action{Kind: policy.Converse, Tool: policy.PlanMode, Display: plan, Subject: subject([]session.Fact{
 		{Name: "session", Value: p.Task.Session}, {Name: "mode", Value: plansMode},
 	})}.Digest()
 }
@@ -74,7 +73,7 @@ func (p *planner) digest(plan string) string {
 // is submitted again.
 func (p *planner) begin(ctx context.Context) (*session.Outcome, error) {
 	r := p.Plan()
-	if r == nil || !r.Approval.IsApproved() {
+	if r == nil || !r.Approval.IsApproved() || p.Behind(r) { //control:plan-behind-a-question
 		return nil, nil
 	}
 	why := ""

@@ -72,14 +72,14 @@ func TestTurnsOfARequest(t *testing.T) {
 - say: "It was one. [TASK_COMPLETE]"
 `+list, map[string]string{"a.txt": "1\n"})
 	b.task.Turns, b.task.Text = 2, "look"
-	if out := b.must(session.StatusOutOfBudget); !strings.HasPrefix(out.Reason, "All 2 turns are used.") {
+	if out := b.must(session.StatusOutOfBudget); !strings.HasPrefix(out.Reason, "All 2 turns (`--turns 2`) are used.") {
 		t.Error(out.Reason)
 	}
 	b.append(session.NewEvent(session.TypeEnded, 0, session.Ended{Outcome: session.Outcome{Status: session.StatusStopped}}))
 	b.append(session.NewEvent(session.TypeMessage, 0, session.Message{Author: "kim", Text: "write a two", Turns: 3}))
 	b.must(session.StatusDone)
 	b.append(session.NewEvent(session.TypeMessage, 0, session.Message{Author: "kim", Text: session.CommandMark + "list them\nall", Turns: 1}))
-	if out := b.must(session.StatusOutOfBudget); !strings.HasPrefix(out.Reason, "The one turn for “list them …” is used.") {
+	if out := b.must(session.StatusOutOfBudget); !strings.HasPrefix(out.Reason, "The one turn for “list them …” (`--turns 1`) is used.") {
 		t.Error(out.Reason)
 	}
 }

@@ -57,7 +57,7 @@ func (r *request) settle(ctx context.Context, verdict policy.ApprovalState) erro
 		kept := live.DataOf(r.sess).Reviews
 		gone = slices.DeleteFunc(gone, func(a session.Asked) bool { return kept[a.ID].URL == "" }) // these have no comment so far
 		if len(gone) > 0 {                                                                         //control:gone-is-asked-anew
-			r.reply(render.AskedAnew(gone))
+			r.c.askBack(r.msg, approval.AskedAgain, approval.Newest(v, gone), render.AskedAnew(gone))
 			all := func(approval.Requests, *session.State) []session.Asked { return gone }
 			if err := askAnew(ctx, r.w, r.sess, all); err != nil || !r.cmd.All {
 				return err
@@ -65,10 +65,9 @@ func (r *request) settle(ctx context.Context, verdict policy.ApprovalState) erro
 		}
 		var why string
 		if ids, why = approval.Choose(approval.Open(v), meant, approval.Pick{Verb: r.cmd.Name, All: r.cmd.All, Yes: verdict == policy.Approved}); why != "" {
-			if last := approval.NewestSettled(v); why == render.NothingAsked && last != nil {
-				why = render.NothingLeft(approval.SettledText(v, last, verdict))
+			if err := r.replyWhich(ctx, v, why, verdict); err != nil {
+				return err
 			}
-			r.reply(why)
 		}
 	}
 	told := make([]string, 0, len(ids))
@@ -77,6 +76,9 @@ func (r *request) settle(ctx context.Context, verdict policy.ApprovalState) erro
 		res, why, err := asks.Settle(ctx, v, answer)
 		if err != nil {
 			return err
+		}
+		if open := approval.Open(v); len(ids) == 1 && len(open) > 0 && why == render.NotOpen(r.cmd.Name, id, open) {
+			return r.replyOnce(ctx, approval.AskedUnknown, approval.Newest(v, open), why)
 		}
 		if why != "" {
 			told = append(told, why)
@@ -88,6 +90,18 @@ func (r *request) settle(ctx context.Context, verdict policy.ApprovalState) erro
 	if text := render.Settled(told); text != "" {
 		r.reply(text)
 	}
+	return nil
+}
+
+// replyWhich tells why an answer without ids is for no request, or not for all.
+func (r *request) replyWhich(ctx context.Context, v *session.State, why string, verdict policy.ApprovalState) error {
+	if why != render.NothingAsked {
+		return r.replyOnce(ctx, approval.AskedWhich, approval.Newest(v, approval.Open(v)), why)
+	}
+	if last := approval.NewestSettled(v); last != nil {
+		why = render.NothingLeft(approval.SettledText(v, last, verdict))
+	}
+	r.reply(why)
 	return nil
 }
 
@@ -150,7 +164,8 @@ func okCommit(ctx context.Context, r *request) error {
 		return r.nameCommit(ctx, approval.WaitingCommit(v), policy.Approved)
 	}
 	if v != nil && len(approval.Open(v)) > 0 && len(approval.Open(v)) == len(v.Open()) {
-		return r.replyOnce(ctx, approval.AskedNear, approval.Open(v), render.DidYouMean("approve", approval.Open(v)))
+		open := approval.Open(v)
+		return r.replyOnce(ctx, approval.AskedNear, approval.Newest(v, open), render.DidYouMean("approve", open))
 	}
 	r.cmd.Name, r.cmd.Text = command.Task, okWord
 	if asked, err := r.askBack(ctx); asked || err != nil {
@@ -169,7 +184,7 @@ func (r *request) nameCommit(ctx context.Context, of *session.Request, verdict p
 	if verdict == policy.Denied {
 		kind, text = approval.AskedTalk, render.ForkRefused
 	}
-	return r.replyOnce(ctx, kind, []session.Asked{of.Asked}, text)
+	return r.replyOnce(ctx, kind, of.ID, text)
 }
 
 // okFor approves one commit of a fork.
@@ -187,6 +202,8 @@ func (r *request) okFor(ctx context.Context, v *session.State, commit string) er
 	switch {
 	case err != nil:
 		return err
+	case res == nil && approval.WaitingCommit(v) != nil:
+		return r.replyOnce(ctx, approval.AskedCommit, approval.WaitingCommit(v).ID, told)
 	case res == nil:
 		r.reply(told)
 	default:

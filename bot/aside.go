@@ -21,10 +21,11 @@ type aside struct {
 	fits   []session.Asked // questions that it may answer
 	asked  []session.Asked // questions to its author that it does not answer
 	open   []session.Asked // requests for approval, which it never answers
+	commit string          // commit of a fork that waits for its approval; "" if none does
 }
 
 // matters reports whether the text concerns the session.
-func (a aside) matters() bool { return len(a.fits)+len(a.asked)+len(a.open) > 0 }
+func (a aside) matters() bool { return len(a.fits)+len(a.asked)+len(a.open) > 0 || a.commit != "" }
 
 // mayAnswer reports whether a text without a command may be an answer: its thread has a
 // session that is not over. It asks only the store.
@@ -66,6 +67,9 @@ func readAside(ctx context.Context, w *worker, s userMessage) (a aside, err erro
 	}
 	if !s.target.Diff {
 		a.open = approval.Open(v)
+		if of := approval.WaitingCommit(v); of != nil {
+			a.commit = of.Head
+		}
 	}
 	return a, nil
 }
@@ -107,7 +111,8 @@ func takeAside(ctx context.Context, w *worker, c *change, s userMessage, a aside
 		err = r.keepAside(ctx, v, a)
 	default:
 		r.keep(v, r.cleanText("words", s.body, s.page))
-		r.reply(render.WhichMeant(a.fits, a.open))
+		about := approval.Newest(v, slices.Concat(a.fits, a.open))
+		r.c.askBack(r.msg, approval.AskedWhich, about, render.WhichMeant(a.fits, a.open))
 	}
 	if err != nil {
 		return err
@@ -125,6 +130,9 @@ func (r *request) answer(a aside) string {
 	return r.cleanText("answer", a.answer, "")
 }
 
+// changesRequested is the state of a review that wants changes.
+const changesRequested = "CHANGES_REQUESTED"
+
 // keepAside keeps a text for the model. If its author may answer an open request, it asks
 // back, once per request.
 func (r *request) keepAside(ctx context.Context, v *session.State, a aside) error {
@@ -132,37 +140,41 @@ func (r *request) keepAside(ctx context.Context, v *session.State, a aside) erro
 	if words == "" {
 		return nil
 	}
-	r.keep(v, words)                                  //control:words-are-kept
-	if r.msg.ev.Review.State == "CHANGES_REQUESTED" { // no yes, and no answer
+	r.keep(v, words)                               //control:words-are-kept
+	if r.msg.ev.Review.State == changesRequested { // no yes, and no answer
 		return nil
 	}
 	may, err := r.w.live.Approvals(&r.w.at, r.sess).MayAny(ctx, r.actor, a.open)
-	if err != nil || !may && len(a.asked) == 0 {
+	if err != nil {
 		return err
 	}
-	r.c.reply(r.msg.once(approval.AskedAside, append(slices.Clone(a.open), a.asked...)), r.stillOpen(a.asked, a.open, words)) //control:asked-back-once
+	if about := approval.Newest(v, slices.Concat(a.open, a.asked)); may || len(a.asked) > 0 {
+		r.c.askBack(r.msg, approval.AskedAside, about, r.stillOpen(a.asked, a.open, words)) //control:asked-back-once
+		return nil
+	}
+	if ok, _ := r.w.mayAsk(r.actor, policy.AskChange, r.sess); ok == policy.Allow {
+		r.sayForkWaits(v)
+	}
 	return nil
 }
 
-// once returns the text with a key shared by all replies of a kind to the newest of the
-// open requests.
-func (s userMessage) once(kind approval.AskBack, open []session.Asked) userMessage {
-	if n := len(open); n > 0 {
-		s.key = kind.Text(open[n-1].ID)
+// sayForkWaits tells how a commit of a fork is approved, if one waits for that. It is said once
+// per commit.
+func (r *request) sayForkWaits(v *session.State) {
+	if of := approval.WaitingCommit(v); of != nil { //control:fork-yes-gets-a-hint
+		r.c.askBack(r.msg, approval.AskedAside, of.ID, render.ForkWaits(of.Head))
 	}
-	return s
 }
 
-// replyOnce asks back about the open requests, once. Later there is only a reaction.
-func (r *request) replyOnce(ctx context.Context, kind approval.AskBack, open []session.Asked, text string) error {
-	s := r.msg.once(kind, open)
-	_, err := r.w.cfg.Store.Effects.Effect(ctx, approval.ReplyTo(s.key))
+// replyOnce asks back about an open request, once. Later there is only a reaction.
+func (r *request) replyOnce(ctx context.Context, kind approval.AskBack, about, text string) error {
+	_, err := r.w.cfg.Store.Effects.Effect(ctx, approval.ReplyTo(kind.Text(about)))
 	if err == nil { //control:asked-back-gets-a-sign
 		r.react("confused")
 		return nil
 	}
 	if err = store.Unless(err, store.ErrNotFound); err == nil {
-		r.c.reply(s, text)
+		r.c.askBack(r.msg, kind, about, text)
 	}
 	return err
 }
@@ -170,12 +182,15 @@ func (r *request) replyOnce(ctx context.Context, kind approval.AskBack, open []s
 // keep records a text that is no instruction: the model is told when the session goes on,
 // and no open request is withdrawn.
 func (r *request) keep(v *session.State, words string) {
+	did := "wrote this in the thread"
+	if r.msg.ev.Review.State == changesRequested {
+		did = "requested changes in a review"
+	}
 	text := fmt.Sprintf(
-		"[%s wrote this in the thread while you waited for an answer. It answers nothing by itself:]\n%s",
-		r.msg.author.Login,
-		words,
+		"[%s %s while you waited for an answer. It answers nothing by itself:]\n%s", r.msg.author.Login, did, words,
 	)
-	r.c.append(session.NewEvent(session.TypeNote, v.Turns, session.Note{Kind: session.NoteSaid, Text: text}))
+	note := session.Note{Kind: session.NoteSaid, Text: text, Place: r.msg.place()}
+	r.c.append(session.NewEvent(session.TypeNote, v.Turns, note))
 }
 
 // stillOpen lists the open questions or requests, and how to answer them.
@@ -189,7 +204,7 @@ func (r *request) stillOpen(questions, requests []session.Asked, words string) s
 
 // askBack asks back about a task that is a typo away from a command, or that does not
 // read as an instruction while a request is open. The latter is kept, and withdraws
-// nothing.
+// nothing. While only a plan is open, a question is answered.
 func (r *request) askBack(ctx context.Context) (asked bool, err error) {
 	if r.cmd.Mode != "" || r.cmd.Model != "" || r.cmd.Turns != 0 || r.cmd.Explicit {
 		return false, nil
@@ -207,10 +222,16 @@ func (r *request) askBack(ctx context.Context) (asked bool, err error) {
 	if name != "" && (len(requests) > 0 || len(questions) == 0) { //control:near-miss
 		text := render.DidYouMean(name, requests, ids...)
 		if len(requests) > 0 && (name == "approve" || name == "deny") {
-			return true, r.replyOnce(ctx, approval.AskedNear, requests, text)
+			return true, r.replyOnce(ctx, approval.AskedNear, approval.Newest(v, requests), text)
 		}
 		r.reply(text)
 		return true, nil
+	}
+	plans := len(requests) > 0 && len(questions) == 0 &&
+		!slices.ContainsFunc(requests, func(a session.Asked) bool { return a.Kind != session.AskPlan })
+	if plans && command.IsQuestion(r.cmd.Text) { //control:plan-may-be-asked-about
+		r.cmd.Mode = "ask"
+		return false, nil
 	}
 	instructs := command.Instructs(r.cmd.Text) && len(ids) == 0
 	if len(requests) == 0 || instructs || command.Above(r.msg.body, r.show("words above"), r.msg.names...) != "" { //control:talk-withdraws-nothing
@@ -220,7 +241,7 @@ func (r *request) askBack(ctx context.Context) (asked bool, err error) {
 	return true, r.replyOnce(
 		ctx,
 		approval.AskedTalk,
-		slices.Concat(requests, questions),
+		approval.Newest(v, slices.Concat(requests, questions)),
 		r.stillOpen(questions, requests, r.cmd.Text),
 	)
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/handrail-bot/handrail/bot/approval"
@@ -249,7 +250,7 @@ func (p *postponed) Until() time.Time { return p.until }
 
 // overQuota postpones a delivery over a quota. Later deliveries of the same sender wait
 // with it, those of others do not.
-func (w *worker) overQuota(ctx context.Context, d *store.Delivery, a Asker) error {
+func (w *worker) overQuota(ctx context.Context, d *store.Delivery, s userMessage, a Asker) error {
 	if w.cfg.Quotas == nil {
 		return nil
 	}
@@ -259,14 +260,33 @@ func (w *worker) overQuota(ctx context.Context, d *store.Delivery, a Asker) erro
 		return nil
 	}
 	w.cfg.Log.WarnContext(ctx, "over a quota", "thread", w.key, "sender", a.Sender, "wait", wait)
-	hour := now.UTC().Truncate(time.Hour).Format(time.RFC3339)
-	in := outbox.Intent(ghapp.Write{
-		Key: "wait-" + ghapp.Digest(a.Sender, a.Repository, hour), Kind: ghapp.WriteComment, Body: render.Postponed(a.Sender, now.Add(wait)),
-	}, w.at.Ref, now)
-	if _, err := w.once(ctx, in); err != nil {
+	if err := w.tellQuota(ctx, s, a, now.Add(wait)); err != nil {
 		return err
 	}
 	return w.waits.postpone(d, now.Add(min(wait, lookAgain)))
+}
+
+// quotaKey begins the keys of the notices about a repository's quota.
+func quotaKey(repo string) string { return "quota " + strings.ToLower(repo) + "#" }
+
+// tellQuota gives a text over a quota the notice that it waits, once per sender, repository and
+// hour.
+func (w *worker) tellQuota(ctx context.Context, s userMessage, a Asker, until time.Time) error {
+	mark := quotaKey(a.Repository) + ghapp.Digest(a.Sender)
+	hour := w.cfg.Now().UTC().Truncate(time.Hour).Format(time.RFC3339) + " "
+	told, err := w.cfg.Store.Meta.Get(ctx, mark)
+	if store.Unless(err, store.ErrNotFound) != nil {
+		return err
+	}
+	if text, ok := strings.CutPrefix(string(told), hour); ok && text != s.key {
+		return nil
+	}
+	if err := w.cfg.Store.Meta.Set(ctx, mark, []byte(hour+s.key)); err != nil {
+		return err
+	}
+	wr := ghapp.Write{Key: live.NoticeKey(s.key), Kind: ghapp.WriteComment, Body: render.Postponed(a.Sender, until)}
+	_, err = w.once(ctx, outbox.Intent(approval.InPlace(w.at.Ref, s.place(), wr), w.at.Ref, w.cfg.Now()))
+	return err
 }
 
 // waits are the senders over a quota, with the times of the next looks at their deliveries.

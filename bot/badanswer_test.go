@@ -166,7 +166,7 @@ func TestGivenUpIsTold(t *testing.T) {
 // no longer that the text waits.
 func TestNotice(t *testing.T) {
 	t.Parallel()
-	done, read := "✅ **done**", "GitHub answers again, and I have read this."
+	done, read := "✅ **done**", "The wait is over, and I have read this."
 	for name, c := range map[string]struct {
 		after      bool   // a request is done already
 		say        string // the text that waits

@@ -348,7 +348,8 @@ func (b *Bot) RepositoriesRemoved(ctx context.Context, repos []string) {
 
 // Forget deletes the records of a repository (owner/name) besides its sessions.
 func (b *Bot) Forget(ctx context.Context, repo string) error {
-	return b.cfg.Store.Meta.DropAll(ctx, stopKey(strings.ToLower(repo)+"#"))
+	meta := b.cfg.Store.Meta
+	return errors.Join(meta.DropAll(ctx, stopKey(strings.ToLower(repo)+"#")), meta.DropAll(ctx, quotaKey(repo)))
 }
 
 // wake wakes the threads of the sessions that match q.

@@ -33,6 +33,7 @@ type change struct {
 	after   []ghapp.Write    // comments that continue the reply
 	signs   []string         // reactions to the text in asked
 	asked   userMessage      // the text that is answered
+	once    string           // key of the reply if it only asks back, see [change.askBack]
 	tasks   int              // tasks of the text so far
 	moded   bool             // one of them names its mode
 
@@ -77,9 +78,18 @@ func (c *change) intend(wr ghapp.Write) {
 // reply answers in the thread. All replies to one text are one comment.
 func (c *change) reply(s userMessage, text string) {
 	if len(c.replies) == 0 {
-		c.asked = s
+		c.asked, c.once = s, ""
 	}
 	c.replies = append(c.replies, text)
+}
+
+// askBack replies about an open request, once per kind. If the comment holds nothing else, it is
+// edited away when the request is settled.
+func (c *change) askBack(s userMessage, kind approval.AskBack, request, text string) {
+	c.reply(s, text)
+	if len(c.replies) == 1 {
+		c.once = kind.Text(request)
+	}
 }
 
 // post replies with a text that has folds.
@@ -91,7 +101,13 @@ func (c *change) post(s userMessage, p untrusted.Post) {
 // intendReply adds the comment with the replies.
 func (c *change) intendReply() {
 	if len(c.replies) > 0 {
-		c.intend(c.inNotice(approval.InPlace(c.at, c.asked.place(), ghapp.Write{Key: approval.ReplyTo(c.asked.key), Kind: ghapp.WriteComment, Body: render.Replies(c.replies), Folds: c.folds}))) //control:one-reply
+		key := c.asked.key
+		if len(c.replies) == 1 && c.once != "" { //control:reply-with-an-effect-stays
+			key = c.once
+		}
+		body := render.Replies(c.replies) //control:one-reply
+		wr := ghapp.Write{Key: approval.ReplyTo(key), Kind: ghapp.WriteComment, Body: body, Folds: c.folds}
+		c.intend(c.inNotice(approval.InPlace(c.at, c.asked.place(), wr)))
 		for _, wr := range c.after {
 			c.intend(wr)
 		}

@@ -238,6 +238,9 @@ func (w *worker) do(ctx context.Context, c *change, s userMessage, cmd command.C
 	if over, err := r.callOwn(ctx); over || err != nil {
 		return err
 	}
+	if row.Name == command.Task && r.own == "" && r.cmd.Mode == "" && !r.cmd.Explicit && command.IsExplain(r.cmd.Text) {
+		r.cmd.Mode = "ask" //control:explain-is-answered
+	}
 	right := row.right
 	if row.Name == command.Task {
 		right = policy.AskRead // the mode decides on the rest

@@ -122,6 +122,7 @@ func (r *request) background(
 	model, words string,
 	since session.Place,
 	anew bool,
+	heard ...session.Place,
 ) ([]session.Item, error) {
 	w, s := r.w, r.msg
 	at := s.place()
@@ -139,7 +140,7 @@ func (r *request) background(
 	return conversation.Gather(ctx, from, conversation.Request{
 		Hides: from.Hides,
 		First: conversation.PostOf(r.at.Issue), IsFirst: r.isFirstPost(), Text: words,
-		At: at, Since: since, Anew: anew, Line: s.line(),
+		At: at, Since: since, Heard: heard, Anew: anew, Line: s.line(),
 		Room: room - len(words), Review: live.Reviews(r.cmd.Mode),
 		Clean: r.cleanText, Refused: func(err error) bool {
 			var ge *ghapp.Error
@@ -158,7 +159,7 @@ func (r *request) news(ctx context.Context, model, words string, v *session.Stat
 	if since.At.IsZero() { // a log of an older version
 		since.At = v.Started
 	}
-	return r.background(ctx, model, words, since, v.Cleared)
+	return r.background(ctx, model, words, since, v.Cleared, v.Heard...)
 }
 
 // reader returns a reader of the thread.

@@ -192,7 +192,7 @@ func (w *worker) answer(ctx context.Context, d *store.Delivery, s userMessage, m
 		Urgent:       d.Priority <= store.PriorityAnswer,
 	}
 	if !w.answeredEarly[d.ID] {
-		if err := w.overQuota(ctx, d, a); err != nil {
+		if err := w.overQuota(ctx, d, s, a); err != nil {
 			return err
 		}
 	}
@@ -302,7 +302,10 @@ func (w *worker) tellWrong(ctx context.Context, c *change, s userMessage, wrong 
 			return err
 		}
 		c.react(s, "confused")
-		s = s.once(approval.AskedGranted, approval.Open(v))
+		if about := approval.Newest(v, approval.Open(v)); about != "" {
+			c.askBack(s, approval.AskedGranted, about, wrong.Public)
+			return nil
+		}
 	}
 	c.reply(s, wrong.Public)
 	return nil

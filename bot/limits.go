@@ -56,10 +56,12 @@ func (r *request) goOn(v *session.State) (with policy.Choice, ok bool) {
 	if r.cmd.Mode == "" && r.c.tasks > 0 && r.c.moded { //control:mode-of-one-request
 		r.cmd.Mode = cmp.Or(cfg.Mode, "code")
 	}
-	plan := v.Plan()
 	part := !v.TakesNewRequest() && (r.cmd.Mode == "" || r.cmd.Mode == v.ModeName())
-	if part || r.cmd.Mode == "" && plan != nil && plan.Approval.IsPending() {
+	switch {
+	case part:
 		r.cmd.Mode = v.ModeName()
+	case r.cmd.Mode == "" && v.WaitingPlan() != nil:
+		r.cmd.Mode = policy.PlanMode
 	}
 	if part && r.cmd.Turns != 0 {
 		r.reply(render.TurnsLater(r.cmd.Turns))

@@ -187,7 +187,7 @@ func (w *worker) step(ctx context.Context, l *live.Session) (again bool, err err
 		if err := w.passOn(ctx, l); err != nil {
 			return false, err
 		}
-		if l.State.Due() != nil { // begun also if the server ends behind the conclusion
+		if l.State.Due() != nil || l.State.DuePlan() != nil { // begun also if the server ends behind the conclusion
 			if err := l.Wake(ctx, time.Time{}); err != nil {
 				return false, err
 			}

@@ -204,7 +204,7 @@ func resume(ctx context.Context, r *request) error {
 		return err
 	}
 	if v.Finished() { //control:done-stays-done
-		r.reply(render.NothingToResume(v.Phase))
+		r.reply(render.NothingToResume(v.Standing()))
 		return nil
 	}
 	m := r.from()

@@ -62,6 +62,9 @@ func task(ctx context.Context, r *request) error {
 			r.reply(render.AskedAlone(r.cmd.Mode))
 			return nil
 		}
+		if err := r.supersede(ctx); err != nil { // a plan that waits is withdrawn
+			return err
+		}
 		r.model = v.ModelName()
 		return r.open(ctx, nil)
 	}
@@ -129,9 +132,9 @@ func (r *request) cleanText(what, text, page string) string {
 }
 
 // follow adds a text to the session. It answers open questions, and withdraws open
-// requests for approval. A request in another mode, without words, or of "fix" alone answers
-// nothing: it withdraws both. A further task of the same text in another mode waits until the
-// one before has ended: a session has one mode at a time.
+// requests for approval, except for a plan if the text only asks something. A request in another
+// mode, without words, or of "fix" alone answers nothing: it withdraws both. A further task of the
+// same text in another mode waits until the one before has ended: a session has one mode at a time.
 func (r *request) follow(ctx context.Context) error {
 	s := r.msg
 	v, err := r.viewWith(ctx)
@@ -174,10 +177,12 @@ func (r *request) follow(ctx context.Context) error {
 	}
 	r.goOnWith(v, with.Model)
 	answered := false
-	r.c.append(approval.DropPlan(v, m, s.author.ID)...) //control:plan-replaced
+	if !session.LeavesPlan(cmp.Or(m.Mode, v.ModeName())) { //control:plan-outlives-a-question
+		r.c.append(approval.DropPlan(v, m, s.author.ID)...) //control:plan-replaced
+	}
 	for _, a := range v.Open() {
 		if a.Kind == session.AskPlan ||
-			a.Kind == session.AskCommit { // plans are dropped above; a commit's approval does not depend on the task
+			a.Kind == session.AskCommit { // plans are dealt with above; a commit's approval does not depend on the task
 			continue
 		}
 		res := session.Resolved{ID: a.ID, Verdict: policy.Withdrawn, By: m.Author, ByID: s.author.ID, Key: s.key}
@@ -192,12 +197,20 @@ func (r *request) follow(ctx context.Context) error {
 	}
 	r.c.append(session.NewEvent(session.TypeMessage, v.Turns, m))
 	r.react("eyes")
+	if is, err := policy.ParseMode(cmp.Or(m.Mode, v.ModeName())); err != nil || !is.ReadOnly() {
+		r.sayForkWaits(v)
+	}
 	return nil
 }
 
-// beginLater begins the request that waited for the end of the present one, and reports whether
-// there is one. If its author has lost the right to it, it ends at once.
+// beginLater begins the approved plan or the request that waited for the end of the present
+// request, and reports whether there is one. If the author of a request has lost the right to it,
+// it ends at once.
 func (w *worker) beginLater(ctx context.Context, l *live.Session) (begun bool, err error) {
+	if plan := l.State.DuePlan(); plan != nil {
+		m := session.Message{Key: plan.Answer.Key, Author: plan.Answer.By, Plan: plan.ID}
+		return true, l.Append(ctx, session.NewEvent(session.TypeMessage, l.State.Turns, m))
+	}
 	next := l.State.Due()
 	if next == nil {
 		return false, nil

@@ -109,7 +109,7 @@ var modeTable = [...]Mode{
 		kinds: kinds(Read, Write, Delete, Execute, Network, Post, Converse, MCP, Foreign)},
 	{Name: "explore", Description: "Look around and report: read and search only.",
 		EditLimit: 0, Turns: readOnlyTurns, kinds: kinds(Read, Converse)},
-	{Name: "plan", Description: "Write a plan for approval: read and search only.",
+	{Name: PlanMode, Description: "Write a plan for approval: read and search only.",
 		EditLimit: 0, Turns: readOnlyTurns, kinds: kinds(Read, Converse)},
 	{
 		Name:        "review",
@@ -130,6 +130,9 @@ var modeTable = [...]Mode{
 	{Name: triage, Description: "Sort an issue: labels, duplicates, a question to its author. Read and search only.",
 		EditLimit: 0, Turns: readOnlyTurns, kinds: kinds(Read, Post, Converse)},
 }
+
+// PlanMode is the name of the mode that writes a plan for approval.
+const PlanMode = "plan"
 
 // triage is the name of the mode that sorts issues. Its labels are put on unasked, so only a
 // requester or the configuration chooses it, never a model.

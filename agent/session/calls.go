@@ -62,6 +62,7 @@ type CallState struct {
 type Request struct {
 	Asked
 	At       time.Time
+	Seq      int64     // of the event that asks; that of the beginning of a plan that had to wait, see [State.DuePlan]
 	Turn     int       // the session's turn at the time of the request
 	Answer   *Resolved // the last settling answer
 	Settled  time.Time // time of that answer
@@ -170,6 +171,14 @@ func (c *Calls) Plan() *Request {
 	return nil
 }
 
+// WaitingPlan returns the plan that waits for its approval, or nil.
+func (c *Calls) WaitingPlan() *Request {
+	if r := c.Plan(); r != nil && r.Approval.IsPending() {
+		return r
+	}
+	return nil
+}
+
 // carryOut uses up the approval of a plan: it is carried out once.
 func (c *Calls) carryOut(id string) {
 	if r := c.Request(id); r != nil {
@@ -211,11 +220,17 @@ func (c *Calls) addAnswer(turn int, p *Answer) {
 	}
 }
 
-func (c *Calls) ask(at time.Time, turn int, p *Asked) {
+func (c *Calls) ask(e Event, p *Asked) {
 	if p.Tool == PublishTool {
-		c.Publish = c.add(&CallState{Call: Call{ID: p.Call, Name: PublishTool}, Turn: turn})
+		c.Publish = c.add(&CallState{Call: Call{ID: p.Call, Name: PublishTool}, Turn: e.Turn})
 	}
-	r := &Request{Asked: *p, At: at, Turn: turn, Approval: policy.OpenApproval(p.ID, p.Digest, p.Deadline)}
+	r := &Request{
+		Asked:    *p,
+		At:       e.Time,
+		Seq:      e.Seq,
+		Turn:     e.Turn,
+		Approval: policy.OpenApproval(p.ID, p.Digest, p.Deadline),
+	}
 	c.Requests = append(c.Requests, r)
 	if p.Kind != AskPlan {
 		c.call(p.Call).Request = r

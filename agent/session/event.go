@@ -154,6 +154,7 @@ type Message struct {
 	Turns  int    `json:"turns,omitempty"`  // turn limit of the new request; 0 means the task's
 	Mode   string `json:"mode,omitempty"`   // mode of the new request; "" if it continues the previous one
 	Why    string `json:"why,omitempty"`    // reason of the message, if it was not written in the thread
+	Plan   string `json:"plan,omitempty"`   // approved plan that begins now, see [State.DuePlan]
 
 	TakeBack *TakeBack `json:"take_back,omitempty"` // nil for a message to the model
 	Model    string    `json:"model,omitempty"`     // model of the session from now on; "" means unchanged
@@ -440,6 +441,7 @@ type Note struct {
 	Hide   string   `json:"hide,omitempty"`   // tests: the function that the model sees without its body until the next such note
 	Line   *Line    `json:"line,omitempty"`   // tests: the line that the next answer corrects; nil means none
 	Items  []Item   `json:"items,omitempty"`  // context: the files and posts; old logs have Text instead
+	Place  Place    `json:"place,omitzero"`   // said: of the message
 }
 
 // Prompt is the payload of [TypePrompt]. Until the next one, requests begin with the

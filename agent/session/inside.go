@@ -65,7 +65,7 @@ func (s *State) inside(e Event) {
 func (s *State) applyCall(e Event, payload any) bool {
 	switch p := payload.(type) {
 	case *Asked:
-		s.ask(e.Time, e.Turn, p)
+		s.ask(e, p)
 	case *Decision:
 		s.call(p.Call).Decision = p
 	case *Resolved:

@@ -10,12 +10,17 @@ type Later struct {
 }
 
 // Due returns the request that begins now, or nil. There is none before the present one has
-// ended and all that waits for the user is settled.
+// ended and all that waits for the user is settled, except for a plan that it leaves open.
 func (s *State) Due() *Later {
-	if len(s.Later) == 0 || !s.Over() || len(s.Open()) > 0 {
+	if len(s.Later) == 0 || !s.Over() {
 		return nil
 	}
 	l := *s.Later[0]
+	for _, a := range s.Open() {
+		if a.Kind != AskPlan || !LeavesPlan(l.Message.Mode) {
+			return nil
+		}
+	}
 	return &l
 }
 

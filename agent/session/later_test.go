@@ -22,12 +22,14 @@ func TestLater(t *testing.T) {
 		events                []*Event
 		due, waiting, unbegun string
 	}{
-		"at work":             {[]*Event{opened, later("a"), later("b"), answer}, "", "a b", ""},
-		"done":                {[]*Event{opened, later("a"), later("b"), answer, end(StatusReviewed)}, "a", "a b", ""},
-		"failed":              {[]*Event{opened, later("a"), end(StatusFailed)}, "a", "a", ""},
-		"out of budget":       {[]*Event{opened, later("a"), answer, end(StatusOutOfBudget)}, "", "a", ""},
-		"waits for an answer": {[]*Event{opened, later("a"), answer, end(StatusAwaitingAnswer)}, "", "a", ""},
-		"a plan":              {[]*Event{opened, later("a"), answer, asked, end(StatusPlanned)}, "", "a", ""},
+		"at work":              {[]*Event{opened, later("a"), later("b"), answer}, "", "a b", ""},
+		"done":                 {[]*Event{opened, later("a"), later("b"), answer, end(StatusReviewed)}, "a", "a b", ""},
+		"failed":               {[]*Event{opened, later("a"), end(StatusFailed)}, "a", "a", ""},
+		"out of budget":        {[]*Event{opened, later("a"), answer, end(StatusOutOfBudget)}, "", "a", ""},
+		"waits for an answer":  {[]*Event{opened, later("a"), answer, end(StatusAwaitingAnswer)}, "", "a", ""},
+		"a question at a plan": {[]*Event{opened, later("a"), answer, asked, end(StatusPlanned)}, "a", "a", ""},
+		"a change at a plan": {[]*Event{opened, NewEvent(TypeLater, 0, Later{Message: Message{Key: "a", Text: "a", Mode: "code"}}),
+			answer, asked, end(StatusPlanned)}, "", "a", ""},
 		"a denied plan": {[]*Event{opened, later("a"), answer, asked, end(StatusPlanned),
 			NewEvent(TypeResolved, 1, Resolved{ID: "p", Verdict: policy.Denied})}, "a", "a", ""},
 		"begun":        {[]*Event{opened, later("a"), later("b"), answer, end(StatusReviewed), begins("a")}, "", "b", ""},

@@ -37,6 +37,35 @@ func (a *Answer) seen(e Event) int64 {
 // session cannot finish.
 func (s *State) Unanswered() bool { return s.requested > s.answered }
 
+// Behind reports whether a request followed a plan: its approval takes effect behind the end
+// of that.
+func (s *State) Behind(plan *Request) bool { return plan.Seq < s.requested }
+
+// DuePlan returns the approved plan that begins now, because the requests that followed it have
+// ended, or nil. A [Message] with its id begins it.
+func (s *State) DuePlan() *Request {
+	if r := s.Plan(); r != nil && r.Approval.IsApproved() && s.Behind(r) && s.Over() {
+		return r
+	}
+	return nil
+}
+
+// Standing returns the phase of the session among others: planned while a plan waits, although a
+// question was answered since.
+func (s *State) Standing() Phase {
+	if s.Finished() && s.WaitingPlan() != nil {
+		return PhasePlanned
+	}
+	return s.Phase
+}
+
+// LeavesPlan reports whether a request in a mode leaves a waiting plan open: it changes
+// nothing, and makes no other plan.
+func LeavesPlan(mode string) bool {
+	m, err := policy.ParseMode(mode)
+	return err == nil && m.ReadOnly() && m.Name != policy.PlanMode
+}
+
 // EarlyEnds returns the violations in a log of the rule that an end belongs to the newest
 // request: ends of finished work that no answer of the model precedes since then. An end that
 // a late request made void is none. It does not rely on [State].

@@ -33,6 +33,7 @@ type State struct {
 	Took        time.Duration // time from the beginning of the request to the end of its last run
 	Began       Beginning     // of the present request
 	Place       Place         // of the last request or checkpoint request
+	Heard       []Place       // of the messages that the conversation has as notes
 	Later       []*Later      // requests that begin one after the other when this one has ended, see [State.Due]
 	Unbegun     []*Later      // those of them that the last end gave up
 
@@ -208,12 +209,12 @@ func (s *State) permit(id string) {
 	}
 }
 
-// applyResolved applies the answer to a request. A plan that was not approved changes
-// nothing else.
+// applyResolved applies the answer to a request. A plan that was not approved, or that has
+// to wait for a later request, changes nothing else.
 func (s *State) applyResolved(at time.Time, p *Resolved) {
 	s.settle(at, p)
 	s.permit(p.ID)
-	if r := s.Request(p.ID); r != nil && r.Kind == AskPlan && !r.Approval.IsApproved() {
+	if r := s.Request(p.ID); r != nil && r.Kind == AskPlan && (!r.Approval.IsApproved() || s.Behind(r)) {
 		return
 	}
 	s.Outcome = nil
@@ -234,6 +235,9 @@ func (s *State) end(p *Ended) {
 // applyNote applies a note. A note on undone changes updates the outcome to be restored.
 func (s *State) applyNote(p *Note) {
 	s.note(p)
+	if p.Kind == NoteSaid && p.Place != (Place{}) {
+		s.Heard = append(s.Heard, p.Place)
+	}
 	if p.Kind == NoteTookBack || p.Kind == NoteConflicts {
 		s.TakeBack = nil
 	}
@@ -254,7 +258,7 @@ func (s *State) applyNote(p *Note) {
 func (s *State) beginRequest(e Event, p *Message) {
 	wish := p.TakeBack != nil && p.TakeBack.Do != Keep
 	parked := s.Outcome != nil && s.Outcome.Status == StatusOutOfBudget
-	if (s.Over() || parked) && (p.Text != "" || wish) { //control:one-comment-a-request
+	if (s.Over() || parked) && (p.Text != "" || wish || p.Plan != "") { //control:one-comment-a-request
 		s.began = e.Time
 		s.Began = Beginning{
 			At:          e.Seq,
@@ -276,6 +280,9 @@ func (s *State) message(p *Message) {
 	if isRequest(p) {
 		s.begun(p)
 	}
+	if r := s.Request(p.Plan); r != nil {
+		r.Seq = s.Seq
+	}
 	if p.Place != (Place{}) {
 		s.Place = p.Place
 	}
@@ -290,7 +297,7 @@ func (s *State) applyMessage(p *Message) {
 	if p.Model != "" || p.Clear {
 		s.Model = cmp.Or(p.Model, s.Model) //control:model-of-the-next-turn
 		if p.Clear {
-			s.Cleared, s.Todo, s.Rest = true, nil, nil
+			s.Cleared, s.Todo, s.Rest, s.Heard = true, nil, nil, nil
 		}
 		s.restorePhase()
 		return

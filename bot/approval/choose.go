@@ -38,10 +38,28 @@ const (
 	AskedTalk    AskBack = "talk"   // about words behind the command word
 	AskedNear    AskBack = "mean"   // about a command close to an answer
 	AskedGranted AskBack = "beside" // about words beside an approval
+	AskedWhich   AskBack = "which"  // about an answer that is for no request, or not for all
+	AskedUnknown AskBack = "id"     // about an answer with an unknown id
+	AskedAgain   AskBack = "anew"   // about an answer to a deleted comment
+	AskedCommit  AskBack = "commit" // about another commit of a fork
 )
 
 // AskBacks returns all kinds.
-func AskBacks() []AskBack { return []AskBack{AskedAside, AskedTalk, AskedNear, AskedGranted} }
+func AskBacks() []AskBack {
+	return []AskBack{
+		AskedAside, AskedTalk, AskedNear, AskedGranted, AskedWhich, AskedUnknown, AskedAgain, AskedCommit,
+	}
+}
+
+// Newest returns the id of the newest of some requests, or "".
+func Newest(v *session.State, of []session.Asked) string {
+	for _, r := range slices.Backward(v.Requests) {
+		if slices.ContainsFunc(of, func(a session.Asked) bool { return a.ID == r.ID }) {
+			return r.ID
+		}
+	}
+	return ""
+}
 
 // Text returns the key of the text that a reply about a request is for.
 func (k AskBack) Text(request string) string { return string(k) + "-" + request }

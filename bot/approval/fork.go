@@ -40,13 +40,14 @@ func OwnBranch(p *ghapp.Pull) string {
 
 // WaitingCommit returns the open request for a commit of a session, or nil.
 func WaitingCommit(v *session.State) *session.Request {
-	if r := newestCommit(v); r != nil && r.Approval.IsPending() {
+	if r := NewestCommit(v); r != nil && r.Approval.IsPending() {
 		return r
 	}
 	return nil
 }
 
-func newestCommit(v *session.State) *session.Request {
+// NewestCommit returns the newest request for a commit of a session, or nil.
+func NewestCommit(v *session.State) *session.Request {
 	for _, r := range slices.Backward(v.Requests) {
 		if r.Kind == session.AskCommit {
 			return r
@@ -68,7 +69,7 @@ func (s Fork) Look(ctx context.Context, v *session.State) ([]*session.Event, err
 	if v.Over() || err == nil && mode.ReadOnly() && !begins {   //control:fork-waits
 		return nil, nil
 	}
-	last := newestCommit(v)
+	last := NewestCommit(v)
 	if last != nil && last.Approval.IsApproved() && v.Turns > last.Turn {
 		return nil, nil // already used
 	}
@@ -207,7 +208,7 @@ const forkShown = "fork"
 // Show keeps the session's one comment about commits up to date with the last request and
 // its outcome. A fork that moves often gets no further comments.
 func (s Fork) Show(ctx context.Context, v *session.State) error {
-	r := newestCommit(v)
+	r := NewestCommit(v)
 	if r == nil {
 		return nil
 	}

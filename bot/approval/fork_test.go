@@ -273,7 +273,7 @@ func TestForkLookedAtAgain(t *testing.T) {
 }
 
 // answered is the answer to the newest request.
-func answered(v *session.State) *session.Resolved { return newestCommit(v).Answer }
+func answered(v *session.State) *session.Resolved { return NewestCommit(v).Answer }
 
 // TestRestlessFork: a fork that moves on and on is not asked about for ever, until a
 // person writes again.

@@ -45,7 +45,7 @@ type End struct {
 func (e End) Due() bool {
 	v := e.State
 	switch {
-	case v.Outcome == nil, len(v.Open()) > 0, v.Outcome.Status == session.StatusStopped,
+	case v.Outcome == nil, len(v.Open()) > 0 && !v.Over(), v.Outcome.Status == session.StatusStopped,
 		v.Outcome.Status == session.StatusPlanned:
 		return false
 	}

@@ -23,12 +23,18 @@ func (t Table) Near(text string) (name string, ids []string) {
 			ids = append(ids, word)
 			continue
 		}
-		if word == "all" && len(words) == 2 || name != "" && len(ids) > 0 { //control:near-with-its-words
+		if word == "all" && len(words) == 2 && t.takesAll(name) || name != "" && len(ids) > 0 { //control:near-with-its-words
 			return name, ids
 		}
 		return "", nil
 	}
 	return name, ids
+}
+
+// takesAll reports whether "all" is an argument of a command.
+func (t Table) takesAll(name string) bool {
+	c, err := t.parse(name + " all")
+	return err == nil && c.All
 }
 
 // nearest returns the command or mode with a name one typing error away from word, or two
@@ -66,6 +72,15 @@ const fixWord = "fix"
 func IsFix(text string) bool {
 	word, rest := cutVerb(strings.TrimSpace(text))
 	return strings.EqualFold(word, fixWord) && strings.TrimFunc(rest, isMark) == "" //control:fix-is-a-request
+}
+
+// explainWord is the handbook's verb for an answer.
+const explainWord = "explain"
+
+// IsExplain reports whether a text begins with "explain", which like "ask" wants an answer.
+func IsExplain(text string) bool {
+	word, _ := cutVerb(strings.TrimSpace(text))
+	return strings.EqualFold(word, explainWord)
 }
 
 // IsQuestion reports whether a text ends like a question.

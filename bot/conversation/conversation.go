@@ -124,6 +124,7 @@ type Request struct {
 	At      session.Place // place of the request; later texts are left out
 	// place of the last request of a session that goes on; earlier texts are left out
 	Since   session.Place
+	Heard   []session.Place                      // later texts that the session was told of in another way
 	Anew    bool                                 // the session goes on, and has forgotten its earlier context
 	Line    *Line                                // subject of a request on a line of the diff
 	Review  bool                                 // the request is a review of the changes

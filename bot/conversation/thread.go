@@ -95,6 +95,10 @@ func (g *gathering) counts(c Comment) bool {
 	if g.Since.At.IsZero() {
 		return true
 	}
+	is := func(p session.Place) bool { return p.Comment == c.ID && p.At.Equal(c.Created) }
+	if slices.ContainsFunc(g.Heard, is) { //control:told-once
+		return false
+	}
 	return !told(g.Since, c, inThread(g.Since, c)) && !c.Author.Bot && (g.Command == nil || !g.Command(c.Body))
 }
 

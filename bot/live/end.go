@@ -105,7 +105,7 @@ func (l *Session) speaker(ctx context.Context) ([]string, error) {
 // answer posts a long answer, in as many comments as necessary.
 func (l *Session) answer(ctx context.Context) error {
 	v := l.State
-	if len(v.Open()) > 0 {
+	if !v.Over() {
 		return nil
 	}
 	for i, body := range render.Answer(v) {

@@ -139,7 +139,7 @@ func SettleNotice(text string, comment ghapp.Target) ghapp.Write {
 		Key:    NoticeKey(text) + "-over",
 		Kind:   ghapp.WriteEditComment,
 		Target: comment,
-		Body:   render.GitHubBack,
+		Body:   render.WaitOver,
 	}
 }
 

@@ -61,6 +61,13 @@ func (l *Session) review(ctx context.Context) (coverage string, err error) {
 	return coverage, l.Save(ctx)
 }
 
+// FoundNothing reports whether the session ended as a whole review without findings, in whichever
+// words.
+func (l *Session) FoundNothing() bool {
+	end := l.State.Outcome
+	return end != nil && end.Status == session.StatusReviewed && end.Reason == "" && len(l.State.Findings) == 0
+}
+
 func (c *Config) keyed(body string) string {
 	_, key := c.GitHub.Written(body)
 	return key

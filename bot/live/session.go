@@ -109,8 +109,9 @@ type Scheduled struct {
 	Asks       bool   `json:"asks,omitempty"`
 	InThread   bool   `json:"in_thread,omitempty"`
 
-	Triage bool     `json:"triage,omitempty"` // it sorts an issue without a request
-	Had    []string `json:"had,omitempty"`    // labels of that issue at the beginning
+	Commits bool     `json:"commits,omitempty"` // it reviews the commits of its range
+	Triage  bool     `json:"triage,omitempty"`  // it sorts an issue without a request
+	Had     []string `json:"had,omitempty"`     // labels of that issue at the beginning
 	Range
 }
 
@@ -246,10 +247,11 @@ func (l *Session) Wake(ctx context.Context, at time.Time) error {
 // SaveState saves the session's state in the row. It comes after all messages, so that
 // a row with the state "done" has nothing left to send.
 func (l *Session) SaveState(ctx context.Context) error {
-	if l.Row.State != l.State.Phase {
+	phase := l.State.Standing()
+	if l.Row.State != phase {
 		l.Row.Stall = store.Stall{Since: l.cfg.Now().UTC()}
 	}
-	l.Row.State = l.State.Phase
+	l.Row.State = phase
 	l.Row.Asked, l.Row.AskedAt = openApprovals(l.State)
 	if l.State.Outcome != nil {
 		l.Row.Status = l.State.Outcome.Status
@@ -337,9 +339,15 @@ func (l *Session) Requests() approval.Requests {
 // once per request.
 func (l *Session) SettleAskBacks(ctx context.Context) error {
 	for _, r := range l.State.Requests {
-		is := l.Stage(r.ID)
-		if r.Answer == nil || is.Over {
+		is, end := l.Stage(r.ID), r
+		if r.Kind == session.AskCommit { // it stands for those before
+			end = approval.NewestCommit(l.State)
+		}
+		switch {
+		case is.Over, end.Answer == nil && (r.Kind == session.AskPlan || !r.Kind.ByID()): // it waits beside others
 			continue
+		case end.Answer == nil: // replies about later requests may name it
+			return nil
 		}
 		for _, kind := range approval.AskBacks() {
 			key := approval.ReplyTo(kind.Text(r.ID))
@@ -353,7 +361,7 @@ func (l *Session) SettleAskBacks(ctx context.Context) error {
 			ref := outbox.RefOf(in)
 			edit := ghapp.Write{Key: key + "-over", Kind: ghapp.WriteEditComment, Body: render.SettledBy(*r.Answer)}
 			if r.Kind == session.AskCommit { // its id is not shown
-				edit.Body = render.ForkRequest(r)
+				edit.Body = render.ForkRequest(end)
 			}
 			edit.Target = ghapp.Target{Comment: ref.ID, Diff: approval.OnDiff(ref.URL)}
 			if err := l.Try(ctx, edit); err != nil { //control:asked-back-is-settled

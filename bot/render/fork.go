@@ -41,6 +41,11 @@ func ForkRequest(r *session.Request) string {
 	return fmt.Sprintf("⏹️ I no longer wait for approval of the fork's commit %s.\n", r.Head)
 }
 
+// ForkWaits replies to words while a fork waits for the approval of its commit.
+func ForkWaits(head string) string {
+	return fmt.Sprintf("I read this when I start. To let me work on the fork's commit, write %s.", okFor(head))
+}
+
 // ForkMoved says that an approval is for an outdated commit of the fork.
 func ForkMoved(commit, head string) string {
 	return fmt.Sprintf(

@@ -199,7 +199,7 @@ func everything() map[string][]string {
 		"Help":          {posted(Help("Write `/agent`.", "| command | effect |\n|---|---|\n| `/agent stop` | end |\n"))},
 		"Reviewed":      {Reviewed("https://github.com/o/r/pull/7#pullrequestreview-1")},
 		"ForkAmbiguous": {ForkAmbiguous("c0c0c0c", sampleHead)}, "ForkMoved": {ForkMoved("abc1234", sampleHead)}, "ForkOther": {ForkOther("abc1234", sampleHead)},
-		"ForkNamesNone": {ForkNamesNone(sampleHead)}, "ForkRequest": {ForkRequest(held), ForkRequest(let)},
+		"ForkNamesNone": {ForkNamesNone(sampleHead)}, "ForkWaits": {ForkWaits(sampleHead)}, "ForkRequest": {ForkRequest(held), ForkRequest(let)},
 		"Kept": {Kept(nil), Kept([]string{"a.go"}), Kept([]string{"a", "b", "c", "d", "e", "f"}), Kept([]string{"a", "b", "c", "d", "e", "f", "g"})}, "LeftOut": {LeftOut(10, 1), LeftOut(10, 2)},
 		"ChecksFailed": {ChecksFailed(1, "0123456789abcdef"), ChecksFailed(2, "0123456789abcdef")}, "MendChecks": {MendChecks(1, "0123456789abcdef"), MendChecks(3, "0123456789abcdef")},
 		"ChecksUsedUp": {ChecksUsedUp(1, "0123456789abcdef", 7), ChecksUsedUp(3, "0123456789abcdef", 7)}, "GreenChecks": {greenChecks([]string{"test"}), greenChecks(slices.Repeat([]string{"lint `x`", "@kim"}, 11))},
@@ -246,7 +246,7 @@ func everything() map[string][]string {
 		"WhichModel": {WhichModel("m:7b", nil), WhichModel("m:7b", []string{"m:7b", "n"})}, "ModelNotAllowed": {ModelNotAllowed("x", "m:7b", []string{"m:7b", "n"})},
 		"OtherModel": {OtherModel("m:7b", "n")}, "SameModel": {SameModel("m:7b")}, "ModelIs": {ModelIs("n", true), ModelIs("n", false)}, "ClearedBy": {ClearedBy("kim")}, "Cleared": {Cleared(true, "agent/1-fix"), Cleared(false, "")},
 		"Config": {posted(Config(Layers{}, nil)), posted(Config(Layers{}, done)), posted(Config(Layers{Image: session.Image{Name: "golang:1.26", Why: "go.mod says 1.26", Notes: []string{"there is also package.json"}}}, nil))}, "WhyNoSigningKey": {WhyNoSigningKey("ssh")},
-		"Constants": {EditedIn, ForkRefused, NoSession, NothingToStop, NothingToSkip, NoCheckpoint, NothingAsked, GitHubBack, UnknownAuthor, CheckIsRunning, CheckMovedTitle, RepositoryGone, ForkMovesOn, NotSigned, WhyNotSigned, NoApprover, ReviewDependencies},
+		"Constants": {EditedIn, ForkRefused, NoSession, NothingToStop, NothingToSkip, NoCheckpoint, NothingAsked, WaitOver, UnknownAuthor, CheckIsRunning, CheckMovedTitle, RepositoryGone, ForkMovesOn, NotSigned, WhyNotSigned, NoApprover, ReviewDependencies},
 	}
 }
 

@@ -17,7 +17,7 @@ const (
 	NothingToStop   = "There is nothing to stop."
 	NothingToSkip   = "No step is running, so there is nothing to skip."
 	NoCheckpoint    = "This session has no commits yet, so there is nothing to undo, keep or rebase."
-	GitHubBack      = "GitHub answers again, and I have read this."
+	WaitOver        = "The wait is over, and I have read this."
 	NoDraft         = "I have no pull request in this thread yet, so there is no draft to end."
 	NothingAsked    = "Nothing is waiting for approval in this thread."
 	UnknownAuthor   = "I could not verify the author of this, so I did nothing."
@@ -499,7 +499,7 @@ func RequestsStayOpen(open []session.Asked, asks bool, url func(id string) strin
 	}
 	instead := "For something else, write `/agent task: …`; that withdraws the open requests."
 	if !slices.ContainsFunc(open, func(a session.Asked) bool { return a.Kind != session.AskPlan }) {
-		instead = "For another plan, write `/agent` and your changes."
+		instead = "For an answer, write `/agent ask …`; for another plan, `/agent` and your changes."
 	}
 	fmt.Fprintf(
 		&b,

@@ -38,13 +38,13 @@ func locateWork(b *strings.Builder, list []*session.Push, thread string) {
 				"> [!IMPORTANT]\n> The work is on the branch %s, because I could not push it to %s%s\n\n",
 				code(s.To),
 				code(s.Branch),
-				why(s),
+				why(s, "Further work goes there until its pull request is merged or closed."),
 			)
 		case s.How == session.SentPatch:
 			fmt.Fprintf(
 				b,
 				"> [!CAUTION]\n> I could not push the work to any branch%s\n\n%s",
-				why(s),
+				why(s, ""),
 				patchPlace(s, "The work", thread),
 			)
 			b.WriteString("When the obstacle is gone, `/agent retry` pushes it and continues.\n\n")
@@ -67,19 +67,20 @@ func writeWithheld(b *strings.Builder, s *session.Push, thread string) {
 	)
 }
 
-// why ends a sentence with the reasons, and appends the remote's answer.
-func why(s *session.Push) string {
+// why ends a sentence with the reasons, and appends another one and the remote's answer.
+func why(s *session.Push, next string) string {
+	end := "."
 	if len(s.Conflicts) > 0 {
-		return ": others changed the same lines of " + paths(s.Conflicts) + "."
+		end = ": others changed the same lines of " + paths(s.Conflicts) + "."
 	}
-	if len(s.Said) == 0 {
-		return "."
+	if end = strings.TrimSuffix(end+" "+next, " "); len(s.Said) == 0 || len(s.Conflicts) > 0 {
+		return end
 	}
 	var b strings.Builder
 	for line := range strings.Lines(limit(strings.Join(s.Said, "\n"), 3000)) { // the prefix keeps each line from being a command
 		b.WriteString("remote: " + untrusted.EscapeVisible(strings.TrimSuffix(line, "\n")) + "\n")
 	}
-	return ". The answer was:\n\n" + strings.TrimSuffix(fenced("", b.String()), "\n\n")
+	return end + " The answer was:\n\n" + strings.TrimSuffix(fenced("", b.String()), "\n\n")
 }
 
 // patchPlace locates the patch.

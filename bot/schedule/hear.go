@@ -205,6 +205,7 @@ func inThread(ctx context.Context, h *watch.Heard, s Start) (*watch.Answer, erro
 			Name:       e.Name,
 			Asks:       e.Unattended == "ask",
 			InThread:   e.Result == "comment",
+			Commits:    e.Kind == "review",
 			Range:      s.Range,
 		},
 	}}, nil
@@ -224,7 +225,7 @@ func report(ctx context.Context, c *live.Config, l *live.Session) error {
 	}
 	what, digest := "nothing to report", ghapp.Digest(said)
 	switch {
-	case isEmptyResult(said):
+	case isEmptyResult(said) || s.Commits && l.FoundNothing(): //control:review-without-findings-is-no-news
 	case st.Result == digest:
 		what = "the same as before"
 	default:

@@ -333,6 +333,7 @@ var controlsOfAgent = []control{
 	{"plan-checked-again", "false", "./agent", "TestPlanIsCheckedAgain"},
 	{"plan-in-front", "drop", "./agent", "TestPlanIsCarriedOut"},
 	{"turns-of-one-request", "drop", "./agent", "TestTurnsOfARequest"},
+	{"turns-name-their-limit", "drop", "./agent", "TestTurnsOfARequest"},
 	{"turns-name-their-request", `value ""`, "./agent", "TestTurnsOfARequest"},
 	{"turns-are-a-limit", "without 2", "./agent", "TestBudgets"},
 	{"wanted-again", "without 2", "./agent/project", "TestWantedLeftovers"},

@@ -71,6 +71,7 @@ bot.TestOutsiders: no-words-without-rights said-already
 ghapp.TestLookups: outsider-remembered outsiders-apart
 policy.TestChoiceIsOnBothLists: flags-behind-a-mode flags-behind-fix allowed-model-goes-on model-of-the-session-before
     turns-of-a-follow-up turns-bind turns-are-a-limit turns-of-one-request turns-name-their-request
+    turns-name-their-limit
     run-mode-of-a-wish
 trigger.TestDispatched: trigger-by-right own-deeds-start-nothing
 schedule.TestOf: schedule-acts-for-nobody schedules-read

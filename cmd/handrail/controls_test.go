@@ -145,7 +145,7 @@ var controls = slices.Concat(controlsOfAgent, controlsOfBot, controlsOfReview, c
 	{"fix-has-its-mode", "false", "./cmd/handrail", "TestScripts/serve_fix_alone"},
 	{"fix-answers-nothing", "false", "./cmd/handrail", "TestScripts/serve_fix_alone"},
 	{"new-request-is-no-answer", "value a.Kind == session.AskQuestion || ok", "./cmd/handrail", "TestVerbsWithoutWords/review_after_question"},
-	{"asked-back-once", "call once r.msg", "./bot", "TestWordsAreKept"},
+	{"asked-back-once", "call askBack r.c.askBack(r.msg, approval.AskedAside, about+r.msg.key, \"\")", "./bot", "TestWordsAreKept"},
 	{"past-request", "false", "./cmd/handrail", "TestScripts/serve_approved_already"},
 	{"earlier-request", "false", "./cmd/handrail", "TestScripts/serve_plan_dropped"},
 	{"hidden-diff", "value false", "./cmd/handrail", "TestScripts/serve_hidden_diff"},

@@ -91,7 +91,7 @@ func githubVerbs(t *testing.T) map[string]func(*testscript.TestScript, bool, []s
 		{"edit", "USER NUMBER COMMENT TEXT", 4, 4, (*stage).edit},
 		{"review", "USER NUMBER approve|request_changes|comment [TEXT]", 3, 4, (*stage).review},
 		{"pull", "USER BRANCH TITLE [TEXT [BASE]]", 3, 5, (*stage).pull},
-		{"inline", "USER NUMBER FILE:LINE TEXT", 4, 4, (*stage).inline},
+		{"inline", "USER NUMBER FILE:LINE TEXT | USER NUMBER FILE:LINE -file FILE", 4, 5, (*stage).inline},
 		{"uninline", "USER NUMBER FILE:LINE", 3, 3, (*stage).uninline},
 		{"resolve", "USER NUMBER FILE:LINE", 3, 3, (*stage).resolve},
 		{"check", "NUMBER NAME CONCLUSION", 3, 3, (*stage).check},

@@ -20,10 +20,13 @@ func (s *stage) pull(_ *testscript.TestScript, args []string) error {
 }
 
 // inline comments on a line of a diff, below the comment there if there is one.
-func (s *stage) inline(_ *testscript.TestScript, args []string) error {
+func (s *stage) inline(ts *testscript.TestScript, args []string) error {
 	at, err := s.ref(args[1])
 	if err != nil {
 		return err
+	}
+	if args[3] == "-file" {
+		args[3] = ts.ReadFile(args[4])
 	}
 	file, line, _ := strings.Cut(args[2], ":")
 	n, err := strconv.Atoi(line)

@@ -111,6 +111,9 @@ func (w *reader) node(n *html.Node) {
 	case has("email-quoted-reply"):
 		w.quotation(n)
 		return
+	case has("js-suggested-changes-blob"):
+		w.suggestion(n)
+		return
 	case has("highlight"):
 		_, lang, _ := strings.Cut(class, " highlight-")
 		w.lang = language(strings.TrimPrefix(strings.TrimPrefix(lang, "source-"), "text-"))
@@ -277,7 +280,37 @@ func (w *reader) code(n *html.Node) {
 	if lang == "" {
 		lang = language(attr(n, "lang"))
 	}
-	code := strings.TrimSuffix(dropMarks(text.String()), "\n")
+	w.fenced(lang, text.String())
+}
+
+// suggestion writes a suggested change, which GitHub shows as a table of removed and added
+// lines, as a diff.
+func (w *reader) suggestion(n *html.Node) {
+	w.end(true)
+	var diff strings.Builder
+	for cell := range n.Descendants() {
+		sign := ""
+		for _, class := range strings.Fields(attr(cell, "class")) {
+			sign += map[string]string{"blob-code-deletion": "-", "blob-code-addition": "+"}[class]
+		}
+		if sign == "" {
+			continue
+		}
+		var text strings.Builder
+		for c := range cell.Descendants() {
+			if c.Type == html.TextNode {
+				text.WriteString(c.Data)
+			}
+		}
+		diff.WriteString(sign + strings.Trim(text.String(), "\r\n") + "\n")
+	}
+	w.put("Suggested change:")
+	w.fenced("diff", diff.String())
+}
+
+// fenced writes a code block.
+func (w *reader) fenced(lang, code string) {
+	code = strings.TrimSuffix(dropMarks(code), "\n")
 	if code == "" {
 		return
 	}

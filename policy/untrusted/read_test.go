@@ -159,3 +159,35 @@ func seenOn(page string) string {
 	seen, _ := untrusted.Clean("", page)
 	return seen
 }
+
+// TestSuggestedChange reads a suggested change as GitHub shows it: which lines go and which come,
+// with their indentation.
+func TestSuggestedChange(t *testing.T) {
+	page := `<p dir="auto">/agent take this</p>
+  <div class="my-2 border rounded-2 js-suggested-changes-blob diff-view" id="">
+    <div class="f6 p-2 lh-condensed border-bottom d-flex">
+      <div class="flex-auto flex-items-center color-fg-muted">
+        Suggested change
+      </div>
+    </div>
+    <div itemprop="text" class="blob-wrapper data file">
+      <table class="d-table tab-size mb-0 width-full" data-paste-markdown-skip="">
+          <tbody><tr class="border-0">
+            <td class="blob-num blob-num-deletion text-right border-0" data-line-number="2"></td>
+            <td class="border-0 px-2 py-1 blob-code-inner blob-code-deletion js-blob-code-deletion blob-code-marker-deletion">    <span class="pl-c1">echo</span> <span class="x">Helo</span></td>
+          </tr>
+          <tr class="border-0">
+            <td class="blob-num blob-num-addition text-right border-0" data-line-number="2"></td>
+            <td class="border-0 px-2 py-1 blob-code-inner blob-code-addition js-blob-code-addition blob-code-marker-addition">    <span class="pl-c1">echo</span> Hello</td>
+          </tr>
+      </tbody></table>
+    </div>
+    <div class="js-apply-changes"></div>
+  </div>
+<p dir="auto">and the same below</p>`
+	got, _ := untrusted.Clean("not read", page)
+	want := "/agent take this\n\nSuggested change:\n```diff\n-    echo Helo\n+    echo Hello\n```\n\nand the same below"
+	if got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
