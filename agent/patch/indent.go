@@ -55,7 +55,7 @@ func (p *applier) adoptIndent(m match) (hunk, error) {
 	return h, nil
 }
 
-// adopt returns the text of each line, with added lines in the style of doc.
+// adopt returns the text of each line: of old ones that of the file, of added ones in its style.
 func adopt(doc []string, lines []editLine) ([]string, error) {
 	lines, restored := restoreFirst(lines)
 	w := newWriter(doc, lines)
@@ -67,7 +67,7 @@ func adopt(doc []string, lines []editLine) ([]string, error) {
 			return m.op != '+' && same && m.file != l.file
 		}
 		ok := l.op != '-' || !slices.ContainsFunc(lines, twin) // which of both goes?
-		if out[i] = l.text; l.op == '+' {
+		if out[i] = l.file; l.op == '+' {
 			out[i], ok = w.write(l.text, like[i])
 		}
 		if !ok {
@@ -258,9 +258,12 @@ func tokens(s string) []string {
 
 // alike reports whether the tokens of two lines differ in white space and in the form of signs alone.
 func alike(a, b []string) bool {
-	plain := func(s string) string { return strings.Map(plainSign, html.UnescapeString(s)) }
-	return slices.EqualFunc(a, b, func(a, b string) bool { return isBlank(a) && isBlank(b) || plain(a) == plain(b) })
+	same := func(a, b string) bool { return isBlank(a) && isBlank(b) || plainForm(a) == plainForm(b) }
+	return slices.EqualFunc(a, b, same)
 }
+
+// plainForm returns a word or sign without entities, typographic quotes and dashes.
+func plainForm(s string) string { return strings.Map(plainSign, html.UnescapeString(s)) }
 
 // bodyOf returns a line without the white space around it.
 func bodyOf(s string) string { return strings.Trim(s, " \t") }
@@ -307,8 +310,9 @@ func (w *writer) doubts(s string) bool {
 	if isBlank(s) {
 		return w.gaps || w.forTabs && len(s) > 1
 	}
+	form := func(s string) bool { return s != plainForm(s) }
 	return slices.ContainsFunc(w.signs, func(p pair) bool {
-		return p.differ() && s != p.file && alike([]string{s}, []string{p.file})
+		return p.differ() && s != p.file && (plainForm(s) == plainForm(p.file) || form(s) && form(p.edit))
 	})
 }
 
@@ -333,10 +337,14 @@ func (w *writer) indent(in string, like *editLine) (string, bool) {
 	if like != nil && in == indentOf(like.text) {
 		return indentOf(like.file), true
 	}
+	if len(w.pairs) == 0 { // the old lines are blank
+		return in, true
+	}
 	for _, p := range w.pairs {
 		for _, q := range w.pairs {
 			some := w.forTabs && p.edit != "" && q.edit != "" && p.differ() != q.differ() // of a mixed file
-			if some || (p.edit == q.edit) != (p.file == q.file) {
+			less := strings.HasPrefix(q.edit, p.edit) && len(q.file) < len(p.file)        // where the edit is deeper
+			if some || less || (p.edit == q.edit) != (p.file == q.file) {
 				return "", false
 			}
 		}

@@ -387,10 +387,7 @@ func telling(lines []string, enough int) bool {
 // keysAt returns the normal forms of the lines of d at a level, cached.
 func (d *document) keysAt(level int) []string {
 	if d.keys[level] == nil {
-		d.keys[level] = make([]string, len(d.lines))
-		for i, l := range d.lines {
-			d.keys[level][i] = normal(l.text, level)
-		}
+		d.keys[level] = normals(texts(d.lines), level)
 	}
 	return d.keys[level]
 }
@@ -400,11 +397,7 @@ func (d *document) find(want []string, level int) (out []int) {
 	if len(want) == 0 || len(want) > len(d.lines) {
 		return nil
 	}
-	keys := make([]string, len(want))
-	for i, w := range want {
-		keys[i] = normal(w, level)
-	}
-	rest, sought := "\n"+strings.Join(d.keysAt(level), "\n")+"\n", "\n"+strings.Join(keys, "\n")+"\n"
+	rest, sought := "\n"+strings.Join(d.keysAt(level), "\n")+"\n", "\n"+strings.Join(normals(want, level), "\n")+"\n"
 	for line := 0; ; line++ {
 		i := strings.Index(rest, sought)
 		if i < 0 {

@@ -15,13 +15,6 @@ type segment struct {
 	source int      // 1-based line of the sketch
 }
 
-// Merge fills the "… existing code …" markers of a sketch from before. The first and
-// last lines of a segment are its anchors: lines of the file that occur once in the
-// rest of it. The text between them is replaced. If the anchors are ambiguous, the
-// error is an [Unsettled] if the places are among few lines, and says how to extend the
-// segment.
-func Merge(before, sketch string) (Applied, error) { return mergeSketch(before, sketch, "") }
-
 // cutSketch splits a sketch at its markers. A line that is also in the file is no
 // marker.
 func cutSketch(d *document, sketch string) (out []segment, markers int) {
@@ -182,7 +175,7 @@ func (m *merger) anchorError(s segment, anchor, verb, side string) error {
 	if shown != "" {
 		shown = ". The file has there" + shown
 	}
-	return openAnchor{fmt.Errorf(
+	return &Unsettled{err: fmt.Errorf(
 		"merge sketch: the part at line %d of the edit %s with %q, which %s, so it is not clear what it replaces; "+
 			"let it %s with an unchanged line of the file, next to the marker %s it, or give the exact old and new text%s",
 		s.source,
@@ -199,36 +192,28 @@ func (m *merger) anchorError(s segment, anchor, verb, side string) error {
 // sketch's anchors match only with white space ignored. If they match exactly and nothing else
 // suggests that the sketch's style differs, it is kept.
 func respell(doc, sketch, old []string, tolerant bool) ([]string, error) {
-	flat := func(lines []string) (out []string) {
-		for _, s := range lines {
-			out = append(out, normal(s, spelling))
-		}
-		return out
-	}
 	edit := make([]editLine, len(sketch))
 	for i, s := range sketch {
 		edit[i] = editLine{op: '+', text: s}
 	}
-	i, j := 0, 0
-	for _, s := range append(lines.Compare(flat(old), flat(sketch)), lines.Span{A: len(old)}) {
+	i, j, tabbed := 0, 0, false
+	inner := func(s string) bool { return strings.Contains(bodyOf(s), "\t") } // nothing tells the edit's form of it
+	spans := lines.Compare(normals(old, spelling), normals(sketch, spelling))
+	for _, s := range append(spans, lines.Span{A: len(old), AEnd: len(old)}) {
 		for ; i < s.A; i, j = i+1, j+1 {
 			edit[j].op, edit[j].file = ' ', old[i]
 		}
+		tabbed = tabbed || slices.ContainsFunc(old[s.A:s.AEnd], inner)
 		i, j = s.AEnd, s.BEnd
 	}
-	if lostDepth(edit, old) {
+	w := newWriter(doc, edit)
+	if lostDepth(edit, old) || w.forTabs && tabbed {
 		return nil, unclear(sketch[0])
 	}
-	if !tolerant && !newWriter(doc, edit).inexact() {
+	if !tolerant && !w.inexact() {
 		return sketch, nil
 	}
-	out, err := adopt(doc, edit)
-	for j, l := range edit {
-		if err == nil && l.op == ' ' {
-			out[j] = l.file
-		}
-	}
-	return out, err
+	return adopt(doc, edit)
 }
 
 // lostDepth reports whether a sketch with new lines has no indentation, and the file has several depths.
