@@ -39,14 +39,9 @@ func (p *applier) adoptIndent(m match) (hunk, error) {
 	}
 	written, err := adopt(texts(p.doc.lines), lines)
 	if err != nil {
-		return h, p.fault(
-			h,
+		return h, p.fault(h,
 			"fits at lines %d-%d only if white space and the form of quotes do not count: %v. The file has there\n%s",
-			m.at+1,
-			at,
-			err,
-			p.doc.region(m.at, at-m.at),
-		)
+			m.at+1, at, err, p.doc.region(m.at, at-m.at))
 	}
 	h.lines = slices.Clone(h.lines)
 	for i := range h.lines {

@@ -143,13 +143,8 @@ func (p *applier) replaceRange(h hunk) error {
 	}
 	if why := p.doc.misplacement(h.fresh(), from, to); why != "" {
 		return fmt.Errorf(
-			"apply edit: with %s, lines %d-%d, %s; are those the lines that are meant? The file has there\n%s",
-			p.name(h),
-			from+1,
-			to,
-			why,
-			p.doc.region(from, to-from),
-		)
+			"apply edit: with %s, lines %d-%d, %s; are those the lines that are meant? The file has there\n%s", p.name(h),
+			from+1, to, why, p.doc.region(from, to-from))
 	}
 	p.put(h, from, to, false)
 	return nil

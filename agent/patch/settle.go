@@ -46,8 +46,7 @@ func Merge(before, sketch, answer string) (Applied, error) {
 	segments, markers := cutSketch(d, sketch)
 	if markers == 0 {
 		return Applied{}, errors.New(
-			"merge sketch: there is no marker such as \"// ... existing code ...\" in it, so it does not say what stays",
-		)
+			"merge sketch: there is no marker such as \"// ... existing code ...\" in it, so it does not say what stays")
 	}
 	m := merger{applier: applier{doc: d}}
 	for len(segments) > 0 {

@@ -63,20 +63,12 @@ func (m *merger) merge(s segment) error {
 	if why != "" {
 		return fmt.Errorf(
 			"merge sketch: the part at line %d of the edit, for lines %d-%d of the file, %s. The file has there\n%s",
-			s.source,
-			from+1,
-			to,
-			why,
-			m.doc.region(from, to-from),
-		)
+			s.source, from+1, to, why, m.doc.region(from, to-from))
 	}
 	if !slices.Equal(lines, s.lines) || level >= spacing {
 		m.note(
 			"the part at line %d of the edit was matched at lines %d-%d although its white space or punctuation differs",
-			s.source,
-			from+1,
-			to,
-		)
+			s.source, from+1, to)
 	}
 	m.put(hunk{lines: hunkLines(old, lines)}, from, to, false)
 	m.pos = from + len(lines)
@@ -178,14 +170,7 @@ func (m *merger) anchorError(s segment, anchor, verb, side string) error {
 	return &Unsettled{err: fmt.Errorf(
 		"merge sketch: the part at line %d of the edit %s with %q, which %s, so it is not clear what it replaces; "+
 			"let it %s with an unchanged line of the file, next to the marker %s it, or give the exact old and new text%s",
-		s.source,
-		verb,
-		cut(strings.TrimSpace(anchor)),
-		where,
-		strings.TrimSuffix(verb, "s"),
-		side,
-		shown,
-	)}
+		s.source, verb, cut(strings.TrimSpace(anchor)), where, strings.TrimSuffix(verb, "s"), side, shown)}
 }
 
 // respell returns the sketch lines that replace old, in the file's style. tolerant means that the

@@ -239,11 +239,8 @@ func outsideOf(text string, defs []definition, least int) (out []string) {
 // of before. The error asks for the whole file.
 func Put(name, before, text string) (after string, replaced []string, err error) {
 	needWhole := func(why string) (string, []string, error) {
-		return "", nil, fmt.Errorf(
-			"this is only a part of %s, and %s: write the whole file, or a SEARCH/REPLACE block",
-			name,
-			why,
-		)
+		return "", nil, fmt.Errorf("this is only a part of %s, and %s: write the whole file, or a SEARCH/REPLACE block",
+			name, why)
 	}
 	old, is := definitions(name, before), definitions(name, text)
 	if len(old) == 0 || len(is) == 0 {
