@@ -17,36 +17,20 @@ import (
 // the others would be lost.
 func Is(name, before, text string) bool {
 	old, is := definitions(name, before), definitions(name, text)
-	if len(old) == 0 {
-		return lines(before) >= minCompared && lines(text)*3 < lines(before)
-	}
-	if len(is) == 0 || !slices.ContainsFunc(is, func(d definition) bool { return named(old, d.name) != nil }) {
-		return lines(text)*3 < lines(before)
-	}
-	lost, all := missing(old, is)
-	if 2*len(lost) > all && 2*lines(text) < lines(before) {
-		return true
-	}
-	// A method sent without its type is a definition at another depth.
-	moved := slices.ContainsFunc(is, func(d definition) bool {
-		was := named(old, d.name)
-		return was != nil && was.depth > 0 && d.depth == 0
-	})
+	lost, _ := missing(old, is)
 	outside, kept := outsideOf(before, old, 2), 0
 	for _, line := range outside {
 		if strings.Contains(text, strings.TrimSpace(line)) {
 			kept++
 		}
 	}
-	switch {
-	case moved:
-		return true
+	switch known := func(d definition) bool { return named(old, d.name) != nil }; {
+	case !slices.ContainsFunc(is, known):
+		return lines(before) >= minCompared && lines(text)*3 < lines(before)
 	case len(lost) == 0: // all of the definitions, and nothing of the rest or in its place, is a fragment, too
 		return kept == 0 && len(outsideOf(text, is, 2)) < len(outside)
-	case len(outside) > 0:
-		return kept < len(outside)
 	}
-	return lines(text)*5 < lines(before)*3
+	return kept < len(outside) || lines(text)*5 < lines(before)*3
 }
 
 // missing returns the names of outer definitions that a text lacks, and the number of all outer ones.
