@@ -171,8 +171,9 @@ func (p *applier) locate(h hunk) (*match, error) {
 	return p.try(h.part(from, to))
 }
 
-// votes counts, for each index at which lines could begin, the telling ones that are at their places.
-func (d *document) votes(lines []string, level int) map[int]int {
+// likeliest returns the indexes at which lines could begin with the most telling ones of them at their places,
+// in order. One that is said, if it is not negative, counts as a line.
+func (d *document) likeliest(lines []string, level, said int) (out []int) {
 	const maxAlike = 8 // equal lines to count
 	where := map[string][]int{}
 	for i, text := range lines {
@@ -180,13 +181,23 @@ func (d *document) votes(lines []string, level int) map[int]int {
 			where[k] = append(where[k], i)
 		}
 	}
-	votes := map[int]int{}
+	votes, best := map[int]int{}, 0
+	vote := func(at int) { votes[at]++; best = max(best, votes[at]) }
 	for i, k := range d.keysAt(level) {
 		for _, at := range where[k] {
-			votes[i-at]++
+			vote(i - at)
 		}
 	}
-	return votes
+	if said >= 0 {
+		vote(said)
+	}
+	for at, n := range votes {
+		if n == best {
+			out = append(out, at)
+		}
+	}
+	slices.Sort(out)
+	return out
 }
 
 // try locates a hunk, first at its line number, then at increasingly tolerant levels
@@ -301,24 +312,12 @@ func (p *applier) nearly(h hunk) *match {
 // common line in another function would. named means that the definition around it is known.
 func (p *applier) bestMatch(h hunk, named bool) *match {
 	lead, end := trimEnds(h.lines, hunkLine.stays)
-	place, best, twice := 0, 0, false
-	votes := p.doc.votes(h.old(), trailing)
-	if said := p.expected(h); said >= 0 {
-		votes[said]++ // its line number counts as one
-	}
-	for at, n := range votes {
-		switch {
-		case at+lead < 0:
-		case n > best:
-			place, best, twice = at, n, false
-		case n == best:
-			twice = true
-		}
-	}
+	best := p.doc.likeliest(h.old(), trailing, p.expected(h))
 	done := len(h.only("-")) > 0 && len(p.doc.find(h.context(), spacing)) > 0
-	if best == 0 || twice || done {
+	if len(best) != 1 || best[0]+lead < 0 || done {
 		return nil
 	}
+	place := best[0]
 	core, at := h.part(lead, end).old(), place+lead
 	if len(core) == 0 && at > 0 && at < len(p.doc.lines) && p.doc.lines[at-1].text == p.doc.lines[at].text {
 		return nil // above, between or below the two lines
