@@ -79,37 +79,28 @@ func unclear(text string) error {
 // restoreFirst gives the first old line its indentation if it alone lacks it, and the first new line if it
 // precedes all lines that stay: models often drop the white space at the beginning of a text.
 func restoreFirst(lines []editLine) (out []editLine, restored bool) {
-	first, deeper := -1, false
-	for i, l := range lines {
-		in, was := indentOf(l.text), indentOf(l.file)
-		switch {
-		case l.op == '+' || isBlank(l.text):
-		case first < 0 && (in != "" || was == ""):
+	isOld := func(l editLine) bool { return l.op != '+' && !isBlank(l.text) }
+	first, deeper := slices.IndexFunc(lines, isOld), false
+	for _, l := range lines[max(0, first+1):] {
+		if isOld(l) && indentOf(l.text) != indentOf(l.file) {
 			return lines, false
-		case first < 0:
-			first = i
-		case in != was:
-			return lines, false
-		default:
-			deeper = deeper || in != ""
 		}
+		deeper = deeper || isOld(l) && indentOf(l.text) != ""
 	}
-	if !deeper {
+	if !deeper || indentOf(lines[first].text) != "" || indentOf(lines[first].file) == "" {
 		return lines, false
 	}
 	out = slices.Clone(lines)
-	begun := false // a new line was seen
-	for i, l := range out {
-		if i == first || l.op == '+' && !begun && !isBlank(l.text) && indentOf(l.text) == "" {
-			same := func(m editLine) bool { return m.op != '+' && collapse(m.text) == collapse(l.text) }
-			out[i].text = indentOf(out[first].file) + l.text
-			if j := slices.IndexFunc(lines, same); j > first { // moved to the beginning
-				out[i].text = lines[j].text
-			}
-		}
-		if begun = begun || l.op == '+'; l.op == ' ' {
-			break
-		}
+	in := indentOf(lines[first].file)
+	out[first].text = in + lines[first].text
+	fresh := slices.IndexFunc(lines, func(l editLine) bool { return l.op != '-' })
+	if fresh < 0 || lines[fresh].op == ' ' || isBlank(lines[fresh].text) || indentOf(lines[fresh].text) != "" {
+		return out, true
+	}
+	out[fresh].text = in + lines[fresh].text
+	same := func(m editLine) bool { return m.op != '+' && collapse(m.text) == collapse(lines[fresh].text) }
+	if j := slices.IndexFunc(lines, same); j > first { // moved to the beginning
+		out[fresh].text = lines[j].text
 	}
 	return out, true
 }

@@ -18,12 +18,8 @@ import (
 func Is(name, before, text string) bool {
 	old, is := definitions(name, before), definitions(name, text)
 	lost, _ := missing(old, is)
-	outside, kept := outsideOf(before, old, 2), 0
-	for _, line := range outside {
-		if strings.Contains(text, strings.TrimSpace(line)) {
-			kept++
-		}
-	}
+	outside := outsideOf(before, old, 2)
+	kept := shared(outside, text)
 	switch known := func(d definition) bool { return named(old, d.name) != nil }; {
 	case !slices.ContainsFunc(is, known):
 		return lines(before) >= minCompared && lines(text)*3 < lines(before)
@@ -140,24 +136,24 @@ func Gone(name, before, text string) (lost []string) {
 	if 2*len(lost) <= all || 2*len(known) > len(is) && Is(name, before, text) {
 		return nil
 	}
+	if had := outsideOf(before, nil, 1); 2*shared(had, text) >= len(had) {
+		return nil
+	}
+	return lost
+}
+
+// shared returns the number of lines that a text has, whatever the white space around them.
+func shared(list []string, text string) (n int) {
 	have := map[string]bool{}
 	for line := range strings.Lines(text) {
 		have[strings.TrimSpace(line)] = true
 	}
-	had, kept := 0, 0
-	for line := range strings.Lines(before) {
-		if line = strings.TrimSpace(line); line == "" {
-			continue
-		}
-		had++
-		if have[line] {
-			kept++
+	for _, line := range list {
+		if have[strings.TrimSpace(line)] {
+			n++
 		}
 	}
-	if 2*kept >= had {
-		return nil
-	}
-	return lost
+	return n
 }
 
 // LeftOut returns the definitions of before that text, a file or a part of it, names without their content: functions
