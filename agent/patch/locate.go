@@ -348,15 +348,12 @@ func (p *applier) bestMatch(h hunk, named bool) *match {
 // stays reports whether a line is context.
 func (l hunkLine) stays() bool { return l.op == ' ' }
 
-// defines reports whether a line defines something.
-func (l hunkLine) defines() bool { return defined(l.text, false) != "" }
-
 // belowDefinition returns the part of a hunk below the last definition in its leading context, which
 // becomes its section: the other lines may be anywhere in it. ok is false if there is none.
 func (h hunk) belowDefinition() (part hunk, ok bool) {
 	lead, _ := trimEnds(h.lines, hunkLine.stays)
 	for i := lead - 1; i >= 0; i-- {
-		if h.lines[i].defines() {
+		if defined(h.lines[i].text, false) != "" {
 			part = h.part(i+1, len(h.lines))
 			part.section = h.lines[i].text
 			return part, true
