@@ -154,11 +154,16 @@ func (p *applier) replaceRange(h hunk) error {
 // returns an error if several places fit and nothing decides between them.
 func (p *applier) locate(h hunk) (*match, error) {
 	m, err := p.try(h)
-	if m != nil || err != nil {
-		if m != nil && m.level >= spacing && !h.block && p.closesElsewhere(*m) {
-			return nil, nil
-		}
+	switch {
+	case err != nil, m != nil && (m.level < spacing || h.block):
 		return m, err
+	case m != nil && p.closesElsewhere(*m):
+		return nil, nil
+	case m != nil:
+		said, best := p.expected(h), p.doc.likeliest(h.old(), trailing, -1)
+		if said == m.at || !slices.Contains(best, said) {
+			return m, nil
+		}
 	}
 	if !h.block {
 		return p.nearly(h), nil
