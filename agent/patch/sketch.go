@@ -183,12 +183,13 @@ func respell(doc, sketch, old []string, tolerant bool) ([]string, error) {
 	}
 	i, j, tabbed := 0, 0, false
 	inner := func(s string) bool { return strings.Contains(bodyOf(s), "\t") } // nothing tells the edit's form of it
+	spaced := func(s string) bool { return strings.Contains(bodyOf(s), " ") }
 	spans := lines.Compare(normals(old, spelling), normals(sketch, spelling))
 	for _, s := range append(spans, lines.Span{A: len(old), AEnd: len(old)}) {
 		for ; i < s.A; i, j = i+1, j+1 {
 			edit[j].op, edit[j].file = ' ', old[i]
 		}
-		tabbed = tabbed || slices.ContainsFunc(old[s.A:s.AEnd], inner)
+		tabbed = tabbed || slices.ContainsFunc(old[s.A:s.AEnd], inner) && slices.ContainsFunc(sketch[s.B:s.BEnd], spaced)
 		i, j = s.AEnd, s.BEnd
 	}
 	w := newWriter(doc, edit)
