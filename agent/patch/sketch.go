@@ -181,19 +181,22 @@ func respell(doc, sketch, old []string, tolerant bool) ([]string, error) {
 	for i, s := range sketch {
 		edit[i] = editLine{op: '+', text: s}
 	}
-	i, j, tabbed := 0, 0, false
-	inner := func(s string) bool { return strings.Contains(bodyOf(s), "\t") } // nothing tells the edit's form of it
+	i, j, doubt := 0, 0, false // nothing tells how the sketch would have a tab of a line that goes
+	tabbed := func(s string) bool { return strings.Contains(bodyOf(s), "\t") }
 	spaced := func(s string) bool { return strings.Contains(bodyOf(s), " ") }
+	mixed := func(s string) bool { return strings.Contains(indentOf(s), "\t ") }
 	spans := lines.Compare(normals(old, spelling), normals(sketch, spelling))
 	for _, s := range append(spans, lines.Span{A: len(old), AEnd: len(old)}) {
 		for ; i < s.A; i, j = i+1, j+1 {
 			edit[j].op, edit[j].file = ' ', old[i]
 		}
-		tabbed = tabbed || slices.ContainsFunc(old[s.A:s.AEnd], inner) && slices.ContainsFunc(sketch[s.B:s.BEnd], spaced)
+		gone, fresh := old[s.A:s.AEnd], sketch[s.B:s.BEnd]
+		doubt = doubt || len(fresh) > 0 && slices.ContainsFunc(gone, mixed) ||
+			slices.ContainsFunc(gone, tabbed) && slices.ContainsFunc(fresh, spaced)
 		i, j = s.AEnd, s.BEnd
 	}
 	w := newWriter(doc, edit)
-	if lostDepth(edit, old) || w.forTabs && tabbed {
+	if lostDepth(edit, old) || w.forTabs && doubt {
 		return nil, unclear(sketch[0])
 	}
 	if !tolerant && !w.inexact() {
