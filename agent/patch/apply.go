@@ -117,10 +117,7 @@ func (p *applier) mismatch(h hunk) error {
 	if done := p.doc.find(h.fresh(), trailing); len(done) > 0 && telling(h.only("+"), 3) {
 		return fmt.Errorf(
 			"apply edit: the text that %s is to change is not in the file, but the text that it makes of it is, at line %d: "+
-				"it seems to be done already",
-			p.name(h),
-			done[0]+1,
-		)
+				"it seems to be done already", p.name(h), done[0]+1)
 	}
 	var b strings.Builder
 	b.WriteString("does not fit: these lines are not in the file\n")

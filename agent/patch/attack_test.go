@@ -334,7 +334,7 @@ var forms = []struct {
 		return apply(before, b.String())
 	}},
 	{"sketch", func(before string, _ attack, _, fresh []string) (patch.Applied, error) {
-		return patch.Merge(before, "// ... existing code ...\n"+joined(fresh)+"// ... existing code ...\n")
+		return patch.Merge(before, "// ... existing code ...\n"+joined(fresh)+"// ... existing code ...\n", "")
 	}},
 }
 

@@ -159,17 +159,14 @@ func unescape(lines []line) []string {
 }
 
 // hunkLines turns two texts into the lines of a hunk. Lines in both are context.
-func hunkLines(old, add []string) []hunkLine { return hunkOf(lines.Compare(old, add), old, add) }
-
-// hunkOf returns the lines of a hunk with the changes in spans.
-func hunkOf(spans []lines.Span, old, add []string) (out []hunkLine) {
+func hunkLines(old, add []string) (out []hunkLine) {
 	put := func(op byte, texts []string) {
 		for _, s := range texts {
 			out = append(out, hunkLine{op: op, text: s, eol: "\n"})
 		}
 	}
 	at := 0
-	for _, s := range spans {
+	for _, s := range lines.Compare(old, add) {
 		put(' ', old[at:s.A])
 		put('-', old[s.A:s.AEnd])
 		put('+', add[s.B:s.BEnd])

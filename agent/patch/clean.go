@@ -19,12 +19,14 @@ import (
 // the whole text has it and before, the old text of the file, does not. The notes list the removals.
 func Clean(name, before, content string) (text string, notes []string) {
 	text = content
+	first, _, _ := strings.Cut(strings.TrimSpace(before), "\n")
+	_, _, fenced := fenceLine(first)
 	for range 3 { // a heading may enclose a fence that encloses another heading
 		was := text
 		if s, ok := unframe(name, before, text); ok {
 			text, notes = s, append(notes, "The headings and marks of Handrail around the content were taken off.")
 		}
-		if s, ok := stripFence(name, text); ok && !fenced(before) {
+		if s, ok := stripFence(name, text); ok && !fenced {
 			text, notes = s, append(notes, "The code fence around the content was taken off, with any words beside it.")
 		}
 		if text == was {
@@ -38,11 +40,6 @@ func Clean(name, before, content string) (text string, notes []string) {
 		text, notes = s, append(notes, "HTML entities were turned into the characters they stand for.")
 	}
 	return text, slices.Compact(notes)
-}
-
-func fenced(s string) bool {
-	s = strings.TrimSpace(s)
-	return strings.HasPrefix(s, "```") || strings.HasPrefix(s, "~~~")
 }
 
 // prose reports whether a file of this name may legitimately begin or end with a code
@@ -195,7 +192,10 @@ func stripNumbered(before, s string) (string, bool) {
 	if first == 0 || own || first > 1 && before != "" {
 		return s, false
 	}
-	return joinTexts(lines, bare), true
+	for i := range lines {
+		lines[i].text = bare[i]
+	}
+	return textOf(lines), true
 }
 
 // unescapeMarkup decodes markup if all of it is escaped.

@@ -2,7 +2,6 @@ package patch
 
 import (
 	"fmt"
-	"html"
 	"slices"
 	"strings"
 	"unicode"
@@ -35,13 +34,16 @@ func normal(s string, level int) string {
 	case spacing:
 		return collapse(s)
 	}
-	if strings.Contains(s, "&") {
-		s = html.UnescapeString(s)
+	return collapse(plainForm(s))
+}
+
+// normals returns the normal forms of lines.
+func normals(list []string, level int) []string {
+	out := make([]string, len(list))
+	for i, s := range list {
+		out[i] = normal(s, level)
 	}
-	if strings.ContainsFunc(s, func(r rune) bool { return r >= utf8.RuneSelf }) {
-		s = strings.Map(plainSign, s)
-	}
-	return collapse(s)
+	return out
 }
 
 // collapse replaces each run of white space in s with one space.

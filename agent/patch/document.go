@@ -126,14 +126,6 @@ func (p *applier) unmarked(h hunk) hunk {
 	return h
 }
 
-// joinTexts returns the text of lines, each with its text replaced by that in bare.
-func joinTexts(lines []line, bare []string) string {
-	for i := range lines {
-		lines[i].text = bare[i]
-	}
-	return textOf(lines)
-}
-
 func textOf(lines []line) string {
 	d := document{lines: lines}
 	return d.String()
@@ -174,7 +166,7 @@ func MatchForm(before, content string) string {
 	old := splitText(before)
 	if uniform(old, "\r\n") && !strings.Contains(content, "\r\n") {
 		content = strings.ReplaceAll(content, "\n", "\r\n")
-	} else if uniform(old, "\n") && allCRLF(content) {
+	} else if uniform(old, "\n") && uniform(splitText(content), "\r\n") {
 		content = strings.ReplaceAll(content, "\r\n", "\n")
 	}
 	switch ends := strings.HasSuffix(before, "\n"); {
@@ -187,6 +179,7 @@ func MatchForm(before, content string) string {
 	return content
 }
 
+// uniform reports whether all lines end with eol, but for a last one without an end.
 func uniform(lines []line, eol string) bool {
 	n := 0
 	for _, l := range lines {
@@ -196,8 +189,4 @@ func uniform(lines []line, eol string) bool {
 		n += len(l.eol)
 	}
 	return n > 0
-}
-
-func allCRLF(s string) bool {
-	return strings.Contains(s, "\r\n") && strings.Count(s, "\n") == strings.Count(s, "\r\n")
 }

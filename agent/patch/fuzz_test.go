@@ -60,7 +60,7 @@ func FuzzParse(f *testing.F) {
 				}
 			}
 		}
-		if out, err := patch.Merge(before, edit); err != nil && out.Text != "" {
+		if out, err := patch.Merge(before, edit, ""); err != nil && out.Text != "" {
 			t.Fatalf("a merge that failed left %q", out.Text)
 		}
 		if half := len(edit) / 2; half > 0 {

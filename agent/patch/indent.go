@@ -39,14 +39,9 @@ func (p *applier) adoptIndent(m match) (hunk, error) {
 	}
 	written, err := adopt(texts(p.doc.lines), lines)
 	if err != nil {
-		return h, p.fault(
-			h,
+		return h, p.fault(h,
 			"fits at lines %d-%d only if white space and the form of quotes do not count: %v. The file has there\n%s",
-			m.at+1,
-			at,
-			err,
-			p.doc.region(m.at, at-m.at),
-		)
+			m.at+1, at, err, p.doc.region(m.at, at-m.at))
 	}
 	h.lines = slices.Clone(h.lines)
 	for i := range h.lines {
@@ -55,7 +50,7 @@ func (p *applier) adoptIndent(m match) (hunk, error) {
 	return h, nil
 }
 
-// adopt returns the text of each line, with added lines in the style of doc.
+// adopt returns the text of each line: of old ones that of the file, of added ones in its style.
 func adopt(doc []string, lines []editLine) ([]string, error) {
 	lines, restored := restoreFirst(lines)
 	w := newWriter(doc, lines)
@@ -67,7 +62,7 @@ func adopt(doc []string, lines []editLine) ([]string, error) {
 			return m.op != '+' && same && m.file != l.file
 		}
 		ok := l.op != '-' || !slices.ContainsFunc(lines, twin) // which of both goes?
-		if out[i] = l.text; l.op == '+' {
+		if out[i] = l.file; l.op == '+' {
 			out[i], ok = w.write(l.text, like[i])
 		}
 		if !ok {
@@ -84,37 +79,28 @@ func unclear(text string) error {
 // restoreFirst gives the first old line its indentation if it alone lacks it, and the first new line if it
 // precedes all lines that stay: models often drop the white space at the beginning of a text.
 func restoreFirst(lines []editLine) (out []editLine, restored bool) {
-	first, deeper := -1, false
-	for i, l := range lines {
-		in, was := indentOf(l.text), indentOf(l.file)
-		switch {
-		case l.op == '+' || isBlank(l.text):
-		case first < 0 && (in != "" || was == ""):
+	isOld := func(l editLine) bool { return l.op != '+' && !isBlank(l.text) }
+	first, deeper := slices.IndexFunc(lines, isOld), false
+	for _, l := range lines[max(0, first+1):] {
+		if isOld(l) && indentOf(l.text) != indentOf(l.file) {
 			return lines, false
-		case first < 0:
-			first = i
-		case in != was:
-			return lines, false
-		default:
-			deeper = deeper || in != ""
 		}
+		deeper = deeper || isOld(l) && indentOf(l.text) != ""
 	}
-	if !deeper {
+	if !deeper || indentOf(lines[first].text) != "" || indentOf(lines[first].file) == "" {
 		return lines, false
 	}
 	out = slices.Clone(lines)
-	begun := false // a new line was seen
-	for i, l := range out {
-		if i == first || l.op == '+' && !begun && !isBlank(l.text) && indentOf(l.text) == "" {
-			same := func(m editLine) bool { return m.op != '+' && collapse(m.text) == collapse(l.text) }
-			out[i].text = indentOf(out[first].file) + l.text
-			if j := slices.IndexFunc(lines, same); j > first { // moved to the beginning
-				out[i].text = lines[j].text
-			}
-		}
-		if begun = begun || l.op == '+'; l.op == ' ' {
-			break
-		}
+	in := indentOf(lines[first].file)
+	out[first].text = in + lines[first].text
+	fresh := slices.IndexFunc(lines, func(l editLine) bool { return l.op != '-' })
+	if fresh < 0 || lines[fresh].op == ' ' || isBlank(lines[fresh].text) || indentOf(lines[fresh].text) != "" {
+		return out, true
+	}
+	out[fresh].text = in + lines[fresh].text
+	same := func(m editLine) bool { return m.op != '+' && collapse(m.text) == collapse(lines[fresh].text) }
+	if j := slices.IndexFunc(lines, same); j > first { // moved to the beginning
+		out[fresh].text = lines[j].text
 	}
 	return out, true
 }
@@ -258,9 +244,12 @@ func tokens(s string) []string {
 
 // alike reports whether the tokens of two lines differ in white space and in the form of signs alone.
 func alike(a, b []string) bool {
-	plain := func(s string) string { return strings.Map(plainSign, html.UnescapeString(s)) }
-	return slices.EqualFunc(a, b, func(a, b string) bool { return isBlank(a) && isBlank(b) || plain(a) == plain(b) })
+	same := func(a, b string) bool { return isBlank(a) && isBlank(b) || plainForm(a) == plainForm(b) }
+	return slices.EqualFunc(a, b, same)
 }
+
+// plainForm returns a word or sign without entities, typographic quotes and dashes.
+func plainForm(s string) string { return strings.Map(plainSign, html.UnescapeString(s)) }
 
 // bodyOf returns a line without the white space around it.
 func bodyOf(s string) string { return strings.Trim(s, " \t") }
@@ -307,8 +296,9 @@ func (w *writer) doubts(s string) bool {
 	if isBlank(s) {
 		return w.gaps || w.forTabs && len(s) > 1
 	}
+	form := func(s string) bool { return s != plainForm(s) }
 	return slices.ContainsFunc(w.signs, func(p pair) bool {
-		return p.differ() && s != p.file && alike([]string{s}, []string{p.file})
+		return p.differ() && s != p.file && (plainForm(s) == plainForm(p.file) || form(s) && form(p.edit))
 	})
 }
 
@@ -333,10 +323,14 @@ func (w *writer) indent(in string, like *editLine) (string, bool) {
 	if like != nil && in == indentOf(like.text) {
 		return indentOf(like.file), true
 	}
+	if len(w.pairs) == 0 { // the old lines are blank
+		return in, true
+	}
 	for _, p := range w.pairs {
 		for _, q := range w.pairs {
 			some := w.forTabs && p.edit != "" && q.edit != "" && p.differ() != q.differ() // of a mixed file
-			if some || (p.edit == q.edit) != (p.file == q.file) {
+			less := strings.HasPrefix(q.edit, p.edit) && len(q.file) < len(p.file)        // where the edit is deeper
+			if some || less || (p.edit == q.edit) != (p.file == q.file) {
 				return "", false
 			}
 		}

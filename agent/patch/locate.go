@@ -143,13 +143,8 @@ func (p *applier) replaceRange(h hunk) error {
 	}
 	if why := p.doc.misplacement(h.fresh(), from, to); why != "" {
 		return fmt.Errorf(
-			"apply edit: with %s, lines %d-%d, %s; are those the lines that are meant? The file has there\n%s",
-			p.name(h),
-			from+1,
-			to,
-			why,
-			p.doc.region(from, to-from),
-		)
+			"apply edit: with %s, lines %d-%d, %s; are those the lines that are meant? The file has there\n%s", p.name(h),
+			from+1, to, why, p.doc.region(from, to-from))
 	}
 	p.put(h, from, to, false)
 	return nil
@@ -159,11 +154,16 @@ func (p *applier) replaceRange(h hunk) error {
 // returns an error if several places fit and nothing decides between them.
 func (p *applier) locate(h hunk) (*match, error) {
 	m, err := p.try(h)
-	if m != nil || err != nil {
-		if m != nil && m.level >= spacing && !h.block && p.closesElsewhere(*m) {
-			return nil, nil
-		}
+	switch {
+	case err != nil, m != nil && (m.level < spacing || h.block):
 		return m, err
+	case m != nil && p.closesElsewhere(*m):
+		return nil, nil
+	case m != nil:
+		said, best := p.expected(h), p.doc.likeliest(h.old(), trailing, -1)
+		if said == m.at || !slices.Contains(best, said) {
+			return m, nil
+		}
 	}
 	if !h.block {
 		return p.nearly(h), nil
@@ -176,8 +176,9 @@ func (p *applier) locate(h hunk) (*match, error) {
 	return p.try(h.part(from, to))
 }
 
-// votes counts, for each index at which lines could begin, the telling ones that are at their places.
-func (d *document) votes(lines []string, level int) map[int]int {
+// likeliest returns the indexes at which lines could begin with the most telling ones of them at their places,
+// in order. One that is said, if it is not negative, counts as a line.
+func (d *document) likeliest(lines []string, level, said int) (out []int) {
 	const maxAlike = 8 // equal lines to count
 	where := map[string][]int{}
 	for i, text := range lines {
@@ -185,13 +186,23 @@ func (d *document) votes(lines []string, level int) map[int]int {
 			where[k] = append(where[k], i)
 		}
 	}
-	votes := map[int]int{}
+	votes, best := map[int]int{}, 0
+	vote := func(at int) { votes[at]++; best = max(best, votes[at]) }
 	for i, k := range d.keysAt(level) {
 		for _, at := range where[k] {
-			votes[i-at]++
+			vote(i - at)
 		}
 	}
-	return votes
+	if said >= 0 {
+		vote(said)
+	}
+	for at, n := range votes {
+		if n == best {
+			out = append(out, at)
+		}
+	}
+	slices.Sort(out)
+	return out
 }
 
 // try locates a hunk, first at its line number, then at increasingly tolerant levels
@@ -306,24 +317,12 @@ func (p *applier) nearly(h hunk) *match {
 // common line in another function would. named means that the definition around it is known.
 func (p *applier) bestMatch(h hunk, named bool) *match {
 	lead, end := trimEnds(h.lines, hunkLine.stays)
-	place, best, twice := 0, 0, false
-	votes := p.doc.votes(h.old(), trailing)
-	if said := p.expected(h); said >= 0 {
-		votes[said]++ // its line number counts as one
-	}
-	for at, n := range votes {
-		switch {
-		case at+lead < 0:
-		case n > best:
-			place, best, twice = at, n, false
-		case n == best:
-			twice = true
-		}
-	}
+	best := p.doc.likeliest(h.old(), trailing, p.expected(h))
 	done := len(h.only("-")) > 0 && len(p.doc.find(h.context(), spacing)) > 0
-	if best == 0 || twice || done {
+	if len(best) != 1 || best[0]+lead < 0 || done {
 		return nil
 	}
+	place := best[0]
 	core, at := h.part(lead, end).old(), place+lead
 	if len(core) == 0 && at > 0 && at < len(p.doc.lines) && p.doc.lines[at-1].text == p.doc.lines[at].text {
 		return nil // above, between or below the two lines
@@ -354,15 +353,12 @@ func (p *applier) bestMatch(h hunk, named bool) *match {
 // stays reports whether a line is context.
 func (l hunkLine) stays() bool { return l.op == ' ' }
 
-// defines reports whether a line defines something.
-func (l hunkLine) defines() bool { return defined(l.text, false) != "" }
-
 // belowDefinition returns the part of a hunk below the last definition in its leading context, which
 // becomes its section: the other lines may be anywhere in it. ok is false if there is none.
 func (h hunk) belowDefinition() (part hunk, ok bool) {
 	lead, _ := trimEnds(h.lines, hunkLine.stays)
 	for i := lead - 1; i >= 0; i-- {
-		if h.lines[i].defines() {
+		if defined(h.lines[i].text, false) != "" {
 			part = h.part(i+1, len(h.lines))
 			part.section = h.lines[i].text
 			return part, true
@@ -387,10 +383,7 @@ func telling(lines []string, enough int) bool {
 // keysAt returns the normal forms of the lines of d at a level, cached.
 func (d *document) keysAt(level int) []string {
 	if d.keys[level] == nil {
-		d.keys[level] = make([]string, len(d.lines))
-		for i, l := range d.lines {
-			d.keys[level][i] = normal(l.text, level)
-		}
+		d.keys[level] = normals(texts(d.lines), level)
 	}
 	return d.keys[level]
 }
@@ -400,11 +393,7 @@ func (d *document) find(want []string, level int) (out []int) {
 	if len(want) == 0 || len(want) > len(d.lines) {
 		return nil
 	}
-	keys := make([]string, len(want))
-	for i, w := range want {
-		keys[i] = normal(w, level)
-	}
-	rest, sought := "\n"+strings.Join(d.keysAt(level), "\n")+"\n", "\n"+strings.Join(keys, "\n")+"\n"
+	rest, sought := "\n"+strings.Join(d.keysAt(level), "\n")+"\n", "\n"+strings.Join(normals(want, level), "\n")+"\n"
 	for line := 0; ; line++ {
 		i := strings.Index(rest, sought)
 		if i < 0 {

@@ -9,16 +9,11 @@ import (
 // with the most lines of want at the same offsets, or else a line with few wrong
 // characters, and a description of those. n is 0 if nothing is similar.
 func (d *document) nearest(want []string) (from, n int, differ string) {
-	most := 0
-	for at, n := range d.votes(want, spacing) {
-		if n > most || n == most && at < from {
-			from, most = at, n
-		}
-	}
-	if most == 0 {
+	best := d.likeliest(want, spacing, -1)
+	if len(best) == 0 {
 		return d.alike(want)
 	}
-	from = max(0, from)
+	from = max(0, best[0])
 	return from, min(len(want), len(d.lines)-from), ""
 }
 

@@ -13,7 +13,7 @@
 //	apply.go      from a match to text, and the errors without one
 //	indent.go     new lines in the style of the file
 //	sketch.go     "… existing code …"
-//	settle.go     parts of a sketch whose places an answer decides
+//	settle.go     merging a sketch, with parts whose places an answer decides
 //	text.go       edits by string, by line and by range
 //	document.go   a file's lines, line endings and final newline
 //	compare.go    equality of lines, diffs to show

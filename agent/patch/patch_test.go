@@ -113,7 +113,7 @@ func unified(path, before, after string) string {
 
 func (c corpusCase) apply() (patch.Applied, error) {
 	if c.sketch {
-		return patch.Merge(c.part["before"], c.part["edit"])
+		return patch.Merge(c.part["before"], c.part["edit"], "")
 	}
 	if old, ok := c.part["old"]; ok {
 		out, _, err := patch.Replace(c.part["before"], old, c.part["new"], false)

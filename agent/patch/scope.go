@@ -43,11 +43,9 @@ func (p *applier) checkDefinitions(h hunk) error {
 		if name == "" || cutOff || len(definitions(p.doc.lines, name)) > 0 || len(definitions(p.before, name)) > 0 {
 			continue
 		}
-		return p.fault(
-			h,
+		return p.fault(h,
 			"is for %q, which is not in the file: the edit was made for another state of it; read the file again",
-			strings.TrimSpace(cut(line)),
-		)
+			strings.TrimSpace(cut(line)))
 	}
 	return nil
 }

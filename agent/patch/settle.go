@@ -4,8 +4,6 @@ import (
 	"errors"
 	"slices"
 	"strings"
-
-	"github.com/handrail-bot/handrail/gitops/lines"
 )
 
 // Unsettled is the error of [Merge] for parts of a sketch whose anchors leave their places
@@ -27,49 +25,45 @@ const (
 	maxOpenBytes = 16_000
 )
 
-// openAnchor is the error for an anchor that leaves a place open.
-type openAnchor struct{ error }
-
 // stretch is a run of parts with open places, and the lines [from, to) that they belong to.
 type stretch struct {
 	parts    []segment
 	from, to int
 }
 
-// Settle is like [Merge] for a sketch that is [Unsettled], with answer as the text of
-// Unsettled.Lines after the edit. The answer decides about places alone: it must be those
-// lines with each part of the sketch at one place, whole. A part that takes the place of lines
-// begins and ends the lines that it deletes with lines of the file. If the answer is anything
-// else, the error is that of Merge.
-func Settle(before, sketch, answer string) (Applied, error) {
-	return mergeSketch(before, sketch, answer)
-}
-
-// mergeSketch merges the parts of a sketch. An answer that is not blank decides about the first
-// run of them whose places are open.
-func mergeSketch(before, sketch, answer string) (Applied, error) {
+// Merge fills the "… existing code …" markers of a sketch from before. The first and
+// last lines of a segment are its anchors: lines of the file that occur once in the
+// rest of it. The text between them is replaced. If the anchors are ambiguous, the
+// error is an [Unsettled] if the places are among few lines, and says how to extend the
+// segment.
+//
+// An answer that is not blank, the text of Unsettled.Lines after the edit, decides about such places
+// alone: it must be those lines with each part of the sketch at one place, whole. A part that takes the
+// place of lines begins and ends the lines that it deletes with lines of the file. If the answer is
+// anything else, the error is that without an answer.
+func Merge(before, sketch, answer string) (Applied, error) {
 	d := newDocument(before)
 	segments, markers := cutSketch(d, sketch)
 	if markers == 0 {
 		return Applied{}, errors.New(
-			"merge sketch: there is no marker such as \"// ... existing code ...\" in it, so it does not say what stays",
-		)
+			"merge sketch: there is no marker such as \"// ... existing code ...\" in it, so it does not say what stays")
 	}
 	m := merger{applier: applier{doc: d}}
 	for len(segments) > 0 {
 		err := m.merge(segments[0])
-		if err == nil {
+		var open *Unsettled
+		switch {
+		case err == nil:
 			segments = segments[1:]
-			continue
-		}
-		if !errors.As(err, new(openAnchor)) {
+		case errors.As(err, &open):
+			g := m.open(segments)
+			if isBlank(answer) || !m.settle(g, answer) {
+				return Applied{}, m.unsettled(g, open.err)
+			}
+			answer, segments = "", segments[len(g.parts):]
+		default:
 			return Applied{}, err
 		}
-		g := m.open(segments)
-		if isBlank(answer) || !m.settle(g, answer) {
-			return Applied{}, m.unsettled(g, err)
-		}
-		answer, segments = "", segments[len(g.parts):]
 	}
 	return Applied{Text: d.String(), Notes: m.notes}, nil
 }
@@ -78,17 +72,17 @@ func mergeSketch(before, sketch, answer string) (Applied, error) {
 // between the certain places around them.
 func (m *merger) open(rest []segment) stretch {
 	g := stretch{from: m.pos, to: len(m.doc.lines)}
+	if from, _, _, _ := m.between(rest[0]); from >= 0 { //nolint:dogsled // its end is open
+		g.from = from
+	}
 	n := 1
 	for ; n < len(rest); n++ {
-		if from, _, _, err := m.between(rest[n]); err == nil {
+		if from, _, _, err := m.between(rest[n]); err == nil && from >= g.from {
 			g.to = from
 			break
 		}
 	}
 	g.parts = rest[:n]
-	if from, _, _, _ := m.between(rest[0]); from >= 0 { //nolint:dogsled // its end is open
-		g.from = from
-	}
 	from, to := trimEnds(m.doc.lines[g.from:g.to], func(l line) bool { return isBlank(l.text) })
 	g.from, g.to = g.from+from, g.from+to
 	return g
@@ -108,128 +102,110 @@ func (m *merger) unsettled(g stretch, err error) error {
 	return u
 }
 
-// settle puts the parts of a stretch where an answer has them. It reports whether it could.
+// settle puts the parts of a stretch where an answer has them. It reports whether it could: the answer
+// must be the lines of the stretch, changed by the parts alone, perhaps with more blank lines.
 func (m *merger) settle(g stretch, answer string) bool {
 	old := texts(m.doc.lines[g.from:g.to])
 	text, _ := Clean("", strings.Join(old, "\n"), answer)
-	said := flat(texts(splitText(text)))
+	old, said := normals(old, trailing), normals(texts(splitText(text)), trailing)
 	from, to := trimEnds(said, isBlank)
-	a := compareAnswer(flat(old), said[from:to])
-	owner := make([]int, len(a.lines)) // the part that each line is of, counted from 1
-	next := 0
-	for k, p := range g.parts {
-		at, n := a.find(flat(p.lines), next), len(p.lines)
-		if at < 0 || !m.fits(p.lines, a.fresh[at:at+n], g.from+a.file[at], g.from+a.file[at+n]) { //control:sketch-places
+	all := hunk{lines: hunkLines(old, said[from:to])}
+	at, rest := g.from, all.lines
+	for _, p := range g.parts {
+		n := p.taken(rest)
+		for ; n == 0; n = p.taken(rest) {
+			if len(rest) == 0 || !rest[0].kept() {
+				return false
+			}
+			at, rest = at+len(hunk{lines: rest[:1]}.old()), rest[1:]
+		}
+		part := hunk{lines: rest[:n]}
+		if !m.fits(part, at) { //control:sketch-places
 			return false
 		}
-		for i, l := range p.lines {
-			a.lines[at+i], owner[at+i] = l, k+1
-		}
-		next = at + n
 		m.note("the part at line %d of the edit was put at line %d of the file, where a question to the model put it",
-			p.source, g.from+a.file[at]+1)
+			p.source, at+1)
+		at, rest = at+len(part.old()), rest[n:]
 	}
-	for _, s := range a.spans {
-		if !allowed(s, flat(old), a.lines, owner) {
-			return false
-		}
+	if slices.ContainsFunc(rest, func(l hunkLine) bool { return !l.kept() }) {
+		return false
 	}
-	m.put(hunk{lines: hunkOf(a.spans, old, a.lines)}, g.from, g.to, false)
-	m.pos = g.from + len(a.lines)
+	m.put(all, g.from, g.to, false)
+	m.pos = g.from + len(all.fresh())
 	return true
 }
 
-// answered is the text of a model beside the lines that it is to change.
-type answered struct {
-	lines []string
-	spans []lines.Span // the changes
-	fresh []bool       // the lines that are new
-	file  []int        // the old line at which each line is, and the end
-}
+// kept reports whether a line of an answer is one of the file, or blank.
+func (l hunkLine) kept() bool { return l.op == ' ' || l.op == '+' && isBlank(l.text) }
 
-func compareAnswer(old, said []string) answered {
-	a := answered{said, lines.Compare(old, said), make([]bool, len(said)), make([]int, len(said)+1)}
-	at := 0
-	end := lines.Span{A: len(old), AEnd: len(old), B: len(said), BEnd: len(said)}
-	for _, s := range append(slices.Clip(a.spans), end) {
-		for ; at < s.BEnd; at++ {
-			a.fresh[at] = at >= s.B
-			a.file[at] = min(s.A, s.A-(s.B-at))
+// taken returns the number of lines at the beginning of a change that are those of a part and change
+// something, and writes them as the part has them. It is 0 if they are others, or if they delete lines
+// that are not between two that stay, or more than would do.
+func (s segment) taken(change []hunkLine) (n int) {
+	var gone []string
+	stayed, k, changes := "", 0, false
+	for ; n < len(change) && k < len(s.lines); n++ {
+		l := &change[n]
+		changes = changes || l.op != ' '
+		if l.op == '-' {
+			gone = append(gone, l.text)
+			if n == 0 || l.text == stayed {
+				return 0
+			}
+			continue
 		}
-		a.file[at] = s.AEnd
-	}
-	return a
-}
-
-// find returns the first line from next on at which a part is in the answer and changes something,
-// or -1.
-func (a answered) find(part []string, next int) int {
-	for i := next; i+len(part) <= len(a.lines); i++ {
-		taken := a.file[i+len(part)]-a.file[i] != len(part) || slices.Contains(a.fresh[i:i+len(part)], true)
-		if taken && slices.Equal(a.lines[i:i+len(part)], part) {
-			return i
+		if l.text != normal(s.lines[k], trailing) || l.op == ' ' && slices.Contains(gone, l.text) {
+			return 0
 		}
+		if l.op == ' ' {
+			stayed, gone = l.text, nil
+		}
+		k++
 	}
-	return -1
-}
-
-// allowed reports whether a change of an answer is one of its parts: it adds lines of parts alone,
-// and deletes lines between two that a part shows to stay, if no shorter deletion would do.
-func allowed(s lines.Span, old, said []string, owner []int) bool {
-	for i := s.B; i < s.BEnd; i++ {
-		if owner[i] == 0 && !isBlank(said[i]) {
-			return false
+	if k < len(s.lines) || !changes || len(gone) > 0 {
+		return 0
+	}
+	k = 0
+	for i, l := range change[:n] {
+		if l.op != '-' {
+			change[i].text, k = s.lines[k], k+1
 		}
 	}
-	if s.A == s.AEnd {
-		return true
-	}
-	between := s.B > 0 && s.BEnd < len(owner) && owner[s.B-1] > 0 && owner[s.B-1] == owner[s.BEnd]
-	return between && !slices.ContainsFunc(old[s.A:s.AEnd], func(gone string) bool {
-		return gone == old[s.A-1] || gone == old[s.AEnd]
-	})
+	return n
 }
 
 func isBlank(s string) bool { return strings.TrimSpace(s) == "" }
 
-// fits reports whether a part of a sketch can mean to take the place of lines [from, to): it
-// repeats no line that it means, and leaves the file whole. fresh says which of its lines are new.
-func (m *merger) fits(part []string, fresh []bool, from, to int) bool {
-	if m.repeats(part, fresh, from, to) || m.doc.imbalance(part, from, to) != "" ||
-		to > from && m.losesDefinition(part, from, to) {
+// fits reports whether a part of a sketch can mean to take the place of the lines from an index on: it
+// repeats no line that it means, and leaves the file whole.
+func (m *merger) fits(h hunk, from int) bool {
+	part, to := h.fresh(), from+len(h.old())
+	if m.repeats(h, from, to) || m.doc.imbalance(part, from, to) != "" || to > from && m.losesDefinition(part, from, to) {
 		return false
 	}
 	spelled, err := respell(texts(m.doc.lines), part, texts(m.doc.lines[from:to]), false)
 	return err == nil && slices.Equal(spelled, part)
 }
 
-// repeats reports whether one of the fresh lines of a part means a line outside of [from, to):
-// at an end of the part, if it is there only once, or if it defines the same.
-func (m *merger) repeats(part []string, fresh []bool, from, to int) bool {
-	depth := len(indentOf(part[0]))
-	outside := func(at int) bool { return at < from || at >= to }
-	for i, l := range part {
-		if !fresh[i] {
+// repeats reports whether a new line of a part means a line outside of [from, to): at an end of the part, if
+// it is there only once, or if it defines the same.
+func (m *merger) repeats(h hunk, from, to int) bool {
+	depth := len(indentOf(h.lines[0].text))
+	inside := func(at int) bool { return at >= from && at < to }
+	for i, l := range h.lines {
+		if l.op != '+' {
 			continue
 		}
-		elsewhere := slices.DeleteFunc(m.doc.find([]string{l}, spacing), func(at int) bool { return !outside(at) })
-		atEnd := (i == 0 || i == len(part)-1) && telling([]string{l}, 1)
-		if atEnd && len(elsewhere) > 0 || len(elsewhere) == 1 && telling([]string{l}, 6) { //control:sketch-anchor-stays
+		elsewhere := slices.DeleteFunc(m.doc.find([]string{l.text}, spacing), inside)
+		atEnd := (i == 0 || i == len(h.lines)-1) && telling([]string{l.text}, 1)
+		if atEnd && len(elsewhere) > 0 || len(elsewhere) == 1 && telling([]string{l.text}, 6) { //control:sketch-anchor-stays
 			return true
 		}
-		name := defined(l, false)
-		if name != "" && len(indentOf(l)) <= depth && slices.ContainsFunc(definitions(m.doc.lines, name), outside) {
+		name := defined(l.text, false)
+		same := name != "" && len(indentOf(l.text)) <= depth
+		if same && len(slices.DeleteFunc(definitions(m.doc.lines, name), inside)) > 0 {
 			return true
 		}
 	}
 	return false
-}
-
-// flat returns lines without the white space at their ends.
-func flat(list []string) []string {
-	out := make([]string, len(list))
-	for i, s := range list {
-		out[i] = normal(s, trailing)
-	}
-	return out
 }

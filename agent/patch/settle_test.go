@@ -38,7 +38,7 @@ const settleSketch = settleMark + "\ty := load(x)\n\ty++\n\treturn save(y)\n" + 
 func unsettled(t *testing.T, before, sketch string) *patch.Unsettled {
 	t.Helper()
 	var open *patch.Unsettled
-	if _, err := patch.Merge(before, sketch); !errors.As(err, &open) {
+	if _, err := patch.Merge(before, sketch, ""); !errors.As(err, &open) {
 		t.Fatalf("the sketch is not unsettled: %v", err)
 	}
 	return open
@@ -109,7 +109,7 @@ func TestSettle(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			open := unsettled(t, settleBefore, tt.sketch)
-			out, err := patch.Settle(settleBefore, tt.sketch, tt.answer)
+			out, err := patch.Merge(settleBefore, tt.sketch, tt.answer)
 			switch {
 			case tt.want == "" && err == nil:
 				t.Errorf("accepted:\n%s", out.Text)
@@ -137,10 +137,10 @@ func TestUnsettledLines(t *testing.T) {
 		t.Errorf("the sketch is\n%s", open.Sketch)
 	}
 	long := strings.Repeat("\tx()\n", 400)
-	if _, err := patch.Merge(long, settleMark+"\tx()\n\ty()\n"+settleMark); err == nil || errors.As(err, new(*patch.Unsettled)) {
+	if _, err := patch.Merge(long, settleMark+"\tx()\n\ty()\n"+settleMark, ""); err == nil || errors.As(err, new(*patch.Unsettled)) {
 		t.Errorf("among 400 lines: %v", err)
 	}
-	if _, err := patch.Merge(settleBefore, "\treturn save(y)\n"); err == nil || errors.As(err, new(*patch.Unsettled)) {
+	if _, err := patch.Merge(settleBefore, "\treturn save(y)\n", ""); err == nil || errors.As(err, new(*patch.Unsettled)) {
 		t.Errorf("without a marker: %v", err)
 	}
 }
@@ -152,7 +152,7 @@ func TestSettleBytes(t *testing.T) {
 	before = strings.TrimSuffix(before, "\r\n")
 	second := strings.LastIndex(settleBefore, "\treturn save(y)")
 	answer := settleBefore[:second] + "\ty++\n" + settleBefore[second:]
-	out, err := patch.Settle(before, settleSketch, answer)
+	out, err := patch.Merge(before, settleSketch, answer)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,7 +160,19 @@ func TestSettleBytes(t *testing.T) {
 		t.Errorf("got %q", out.Text)
 	}
 	many := strings.Repeat("\tx()\n", 290)
-	if _, err := patch.Settle(many, settleMark+strings.Repeat("\tx()\n", 9)+settleMark+strings.Repeat("\tx()\n", 8)+settleMark, many+"\tx()\n"); err == nil {
+	if _, err := patch.Merge(many, settleMark+strings.Repeat("\tx()\n", 9)+settleMark+strings.Repeat("\tx()\n", 8)+settleMark, many+"\tx()\n"); err == nil {
 		t.Error("equal lines without end have a place")
+	}
+}
+
+// Parts in another order than the file's lines, and old lines that are all blank, have no place.
+func TestUnsettledOrder(t *testing.T) {
+	open := unsettled(t, "first()\nx()\nbegin()\nx()\nx()\n", settleMark+"begin()\nnew()\nx()\n"+settleMark+"first()\n"+settleMark)
+	if open.From != 3 || len(open.Lines) != 3 {
+		t.Errorf("from line %d on: %q", open.From, open.Lines)
+	}
+	const before = "a()\n\t\nb()\na()\n\t\nb()\n"
+	if out, err := patch.Merge(before, settleMark+"x()\n\nx()\n"+settleMark, "a()\nx()\n\nx()\nb()\na()\n\t\nb()\n"); err == nil {
+		t.Errorf("a blank line is an anchor: %q", out.Text)
 	}
 }

@@ -15,13 +15,6 @@ type segment struct {
 	source int      // 1-based line of the sketch
 }
 
-// Merge fills the "… existing code …" markers of a sketch from before. The first and
-// last lines of a segment are its anchors: lines of the file that occur once in the
-// rest of it. The text between them is replaced. If the anchors are ambiguous, the
-// error is an [Unsettled] if the places are among few lines, and says how to extend the
-// segment.
-func Merge(before, sketch string) (Applied, error) { return mergeSketch(before, sketch, "") }
-
 // cutSketch splits a sketch at its markers. A line that is also in the file is no
 // marker.
 func cutSketch(d *document, sketch string) (out []segment, markers int) {
@@ -70,20 +63,12 @@ func (m *merger) merge(s segment) error {
 	if why != "" {
 		return fmt.Errorf(
 			"merge sketch: the part at line %d of the edit, for lines %d-%d of the file, %s. The file has there\n%s",
-			s.source,
-			from+1,
-			to,
-			why,
-			m.doc.region(from, to-from),
-		)
+			s.source, from+1, to, why, m.doc.region(from, to-from))
 	}
 	if !slices.Equal(lines, s.lines) || level >= spacing {
 		m.note(
 			"the part at line %d of the edit was matched at lines %d-%d although its white space or punctuation differs",
-			s.source,
-			from+1,
-			to,
-		)
+			s.source, from+1, to)
 	}
 	m.put(hunk{lines: hunkLines(old, lines)}, from, to, false)
 	m.pos = from + len(lines)
@@ -182,53 +167,42 @@ func (m *merger) anchorError(s segment, anchor, verb, side string) error {
 	if shown != "" {
 		shown = ". The file has there" + shown
 	}
-	return openAnchor{fmt.Errorf(
+	return &Unsettled{err: fmt.Errorf(
 		"merge sketch: the part at line %d of the edit %s with %q, which %s, so it is not clear what it replaces; "+
 			"let it %s with an unchanged line of the file, next to the marker %s it, or give the exact old and new text%s",
-		s.source,
-		verb,
-		cut(strings.TrimSpace(anchor)),
-		where,
-		strings.TrimSuffix(verb, "s"),
-		side,
-		shown,
-	)}
+		s.source, verb, cut(strings.TrimSpace(anchor)), where, strings.TrimSuffix(verb, "s"), side, shown)}
 }
 
 // respell returns the sketch lines that replace old, in the file's style. tolerant means that the
 // sketch's anchors match only with white space ignored. If they match exactly and nothing else
 // suggests that the sketch's style differs, it is kept.
 func respell(doc, sketch, old []string, tolerant bool) ([]string, error) {
-	flat := func(lines []string) (out []string) {
-		for _, s := range lines {
-			out = append(out, normal(s, spelling))
-		}
-		return out
-	}
 	edit := make([]editLine, len(sketch))
 	for i, s := range sketch {
 		edit[i] = editLine{op: '+', text: s}
 	}
-	i, j := 0, 0
-	for _, s := range append(lines.Compare(flat(old), flat(sketch)), lines.Span{A: len(old)}) {
+	i, j, doubt := 0, 0, false // nothing tells how the sketch would have a tab of a line that goes
+	tabbed := func(s string) bool { return strings.Contains(bodyOf(s), "\t") }
+	spaced := func(s string) bool { return strings.Contains(bodyOf(s), " ") }
+	mixed := func(s string) bool { return strings.Contains(indentOf(s), "\t ") }
+	spans := lines.Compare(normals(old, spelling), normals(sketch, spelling))
+	for _, s := range append(spans, lines.Span{A: len(old), AEnd: len(old)}) {
 		for ; i < s.A; i, j = i+1, j+1 {
 			edit[j].op, edit[j].file = ' ', old[i]
 		}
+		gone, fresh := old[s.A:s.AEnd], sketch[s.B:s.BEnd]
+		doubt = doubt || len(fresh) > 0 && slices.ContainsFunc(gone, mixed) ||
+			slices.ContainsFunc(gone, tabbed) && slices.ContainsFunc(fresh, spaced)
 		i, j = s.AEnd, s.BEnd
 	}
-	if lostDepth(edit, old) {
+	w := newWriter(doc, edit)
+	if lostDepth(edit, old) || w.forTabs && doubt {
 		return nil, unclear(sketch[0])
 	}
-	if !tolerant && !newWriter(doc, edit).inexact() {
+	if !tolerant && !w.inexact() {
 		return sketch, nil
 	}
-	out, err := adopt(doc, edit)
-	for j, l := range edit {
-		if err == nil && l.op == ' ' {
-			out[j] = l.file
-		}
-	}
-	return out, err
+	return adopt(doc, edit)
 }
 
 // lostDepth reports whether a sketch with new lines has no indentation, and the file has several depths.

@@ -17,6 +17,7 @@ func TestSpelledAsTheFile(t *testing.T) {
 		"plain edit":          {"say(\"hi\")\n", "say(\"hi\")", "say(“ho”)", "say(“ho”)\n"},
 		"the line beside":     {"say(\"hi\")\n\tx()\n", "say(“hi”)\n  x()", "say(“hi”)\n  y()", "say(\"hi\")\n\ty()\n"},
 		"a sign of no width":  {"a\u200bb = 1\n", "ab = 1", "ab = 2", ""},
+		"another entity":      {"a > b\nx = \"y\"\n", "a &gt; b\nx = &quot;y&quot;", "a &gt; b\nx = &quot;y&#39;s&quot;", ""},
 		"a space of no ASCII": {"a\u00a0= 1\n", "a = 1", "a = 2", "a\u00a0= 2\n"},
 	} {
 		got, _, err := Replace(tt.before, tt.old, tt.add, false)

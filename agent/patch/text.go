@@ -15,8 +15,7 @@ func Replace(before, old, add string, all bool) (out Applied, n int, err error) 
 	if old == "" {
 		if before != "" {
 			return Applied{}, 0, errors.New(
-				"apply edit: the text to replace is empty, but the file is not; give the text that is to be changed",
-			)
+				"apply edit: the text to replace is empty, but the file is not; give the text that is to be changed")
 		}
 		return Applied{Text: add}, 1, nil
 	}
@@ -37,8 +36,7 @@ func Replace(before, old, add string, all bool) (out Applied, n int, err error) 
 	h := blockHunk(splitText(old), splitText(add))
 	if blank(h.old()) {
 		return Applied{}, 0, errors.New(
-			"apply edit: the text to replace is blank and not in the file like that; give the text that is to be changed",
-		)
+			"apply edit: the text to replace is blank and not in the file like that; give the text that is to be changed")
 	}
 	a, err := Edit{hunks: []hunk{h}}.Apply(before)
 	return a, 1, err
@@ -67,10 +65,8 @@ func replaceAll(before string, v [2]string, n int) (out Applied) {
 		!strings.HasSuffix(add, "\n") &&
 		!strings.HasSuffix(before, old) {
 		add += eol
-		out.Notes = append(
-			out.Notes,
-			"The text to replace ends with the end of a line and the new text did not; one was added.",
-		)
+		out.Notes = append(out.Notes,
+			"The text to replace ends with the end of a line and the new text did not; one was added.")
 	}
 	within, head, rest := 0, "", before
 	for range n {
@@ -107,8 +103,7 @@ func partOfWord(before, old string) error {
 	d, at := newDocument(before), strings.Count(before[:strings.Index(before, old)], "\n")
 	return fmt.Errorf(
 		"apply edit: the text to replace is in the file only as a part of a longer word or number. The file has there\n%s",
-		d.region(at, strings.Count(old, "\n")+1),
-	)
+		d.region(at, strings.Count(old, "\n")+1))
 }
 
 func withEOL(s, eol string) string {
@@ -142,12 +137,8 @@ func Insert(before string, n int, text string) (string, error) {
 	case n == 0:
 		at = len(d.lines)
 	case n < 0 || n > len(d.lines)+1:
-		return "", fmt.Errorf(
-			"insert at line %d: the file has %d lines; lines 1 to %d are possible, and 0 for the end",
-			n,
-			len(d.lines),
-			len(d.lines)+1,
-		)
+		return "", fmt.Errorf("insert at line %d: the file has %d lines; lines 1 to %d are possible, and 0 for the end",
+			n, len(d.lines), len(d.lines)+1)
 	}
 	add := splitText(text)
 	for i, bare := range unnumbered(texts(add), at+1) {

@@ -45,7 +45,7 @@ func (p *unifiedParser) step() error {
 	case strings.HasPrefix(s, "GIT binary patch"), strings.HasPrefix(s, "Binary files "):
 		return errors.New("parse edit: binary files cannot be changed by a diff")
 	case p.open && len(p.lastEdit().hunks) == 0 && isOp(s):
-		p.addHunk(p.loose(hunk{}))
+		p.addHunk(p.body(hunk{}, 0))
 	default:
 		p.header(s)
 		p.i++
@@ -169,16 +169,9 @@ func headerPath(s string) string {
 
 // hunk reads one hunk, including its header.
 func (p *unifiedParser) hunk() {
-	h, old, added, counted := hunkHeader(p.lines[p.i].text)
+	h, old, added := hunkHeader(p.lines[p.i].text)
 	p.i++
-	if counted {
-		if strict, next, ok := p.strict(h, old, added); ok {
-			p.i = next
-			p.addHunk(strict)
-			return
-		}
-	}
-	p.addHunk(p.loose(h))
+	p.addHunk(p.body(h, p.counted(old, added)))
 }
 
 // addHunk adds a hunk to the last edit, unless it changes nothing.
@@ -196,9 +189,9 @@ func (p *unifiedParser) addHunk(h hunk) {
 // positions matches the numbers in the header of a hunk, as programs and as models write them.
 var positions = pattern.Lazy(`^-(\d{1,9})(?:,(\d{1,9}))?(\s+\+\d{1,9}(?:,(\d{1,9}))?)?(?:\s|$)|^(?i:line )?(\d{1,9})$`)
 
-// hunkHeader parses "@@ -1,2 +3,4 @@ section" and its variants by models. The counts are those of
-// old and new lines, if it has them.
-func hunkHeader(s string) (h hunk, old, added int, counted bool) {
+// hunkHeader parses "@@ -1,2 +3,4 @@ section" and its variants by models. The counts are those of old
+// and new lines, 0 if there are none.
+func hunkHeader(s string) (h hunk, old, added int) {
 	inner, section, _ := strings.Cut(strings.TrimPrefix(s, "@@"), "@@")
 	inner, h.section = strings.TrimSpace(inner), strings.TrimSpace(section)
 	number := func(s string) int { n, _ := strconv.Atoi(cmp.Or(s, "1")); return n }
@@ -209,52 +202,36 @@ func hunkHeader(s string) (h hunk, old, added int, counted bool) {
 	case m[5] != "":
 		h.start = number(m[5])
 	default:
-		h.start, old, added, counted = number(m[1]), number(m[2]), number(m[4]), m[3] != ""
-		h.zero = old == 0
+		h.start = number(m[1])
+		if m[3] != "" {
+			old, added = number(m[2]), number(m[4])
+			h.zero = old == 0
+		}
 	}
-	return h, old, added, counted
+	return h, old, added
 }
 
-// strict reads as many lines as the header counts, if the counts are consistent.
-func (p *unifiedParser) strict(h hunk, old, added int) (hunk, int, bool) {
-	i := p.i
-	for old > 0 || added > 0 || i < len(p.lines) && strings.HasPrefix(p.lines[i].text, `\`) {
-		if i >= len(p.lines) {
-			return h, 0, false
-		}
-		l := p.lines[i]
-		i++
-		op := byte(' ')
-		if l.text != "" {
-			op = l.text[0]
-		}
-		if op == '\\' {
-			endLine(&h)
-			continue
-		}
-		if op != '+' {
+// counted returns the end of a hunk with as many old and new lines as its header counts, or 0 if it has others.
+func (p *unifiedParser) counted(old, added int) int {
+	i, none := p.i, old+added == 0
+	for ; i < len(p.lines) && (old > 0 || added > 0 || strings.HasPrefix(p.lines[i].text, `\`)); i++ {
+		switch (p.lines[i].text + " ")[0] {
+		case ' ':
+			old, added = old-1, added-1
+		case '-':
 			old--
-		}
-		if op != '-' {
+		case '+':
 			added--
+		case '\\':
+		default:
+			return 0
 		}
-		if old < 0 || added < 0 || strings.IndexByte(" -+", op) < 0 {
-			return h, 0, false
-		}
-		h.lines = append(h.lines, opLine(l, op))
 	}
-	if i < len(p.lines) && isOp(p.lines[i].text) && !p.isFilePair(i) && !strings.HasPrefix(p.lines[i].text, "-- ") {
-		return h, 0, false
+	more := i < len(p.lines) && isOp(p.lines[i].text) && !p.isFilePair(i) && !strings.HasPrefix(p.lines[i].text, "-- ")
+	if none || old != 0 || added != 0 || more {
+		return 0
 	}
-	return h, i, true
-}
-
-func opLine(l line, op byte) hunkLine {
-	text := l.text
-	if text != "" {
-		text = text[1:]
-	}
-	return hunkLine{op: op, text: text, eol: cmp.Or(l.eol, "\n")}
+	return i
 }
 
 // endLine marks the last line as unterminated.
@@ -266,23 +243,25 @@ func endLine(h *hunk) {
 	}
 }
 
-// loose reads lines up to the next header and ignores the counts. Lines without a
-// first column are context that lost its leading space, or prose if no other lines follow.
-func (p *unifiedParser) loose(h hunk) hunk {
-	h.zero = false
+// body reads the lines of a hunk up to the given end, or up to the next header if it is 0. Lines without
+// a first column are context that lost its leading space, or prose if no other lines follow.
+func (p *unifiedParser) body(h hunk, end int) hunk {
+	h.zero = h.zero && end > 0
 	lastOp := 0 // number of lines up to the last one with a first column
-	for ; p.i < len(p.lines) && !p.ends(p.lines[p.i].text); p.i++ {
+	for ; p.i < len(p.lines) && (p.i < end || end == 0 && !p.ends(p.lines[p.i].text)); p.i++ {
 		switch l := p.lines[p.i]; {
 		case strings.HasPrefix(l.text, `\ `):
 			endLine(&h)
 		case isOp(l.text):
-			h.lines = append(h.lines, opLine(l, l.text[0]))
+			h.lines = append(h.lines, hunkLine{op: l.text[0], text: l.text[1:], eol: cmp.Or(l.eol, "\n")})
 			lastOp = len(h.lines)
 		default:
 			h.lines = append(h.lines, hunkLine{op: ' ', text: l.text, eol: cmp.Or(l.eol, "\n")})
 		}
 	}
-	h.lines = h.lines[:lastOp]
+	if end == 0 {
+		h.lines = h.lines[:lastOp]
+	}
 	return h
 }
 
@@ -298,6 +277,6 @@ func (p *unifiedParser) bare() {
 	})
 	p.lines, p.i = p.lines[from:to], 0
 	if !slices.ContainsFunc(p.lines, func(l line) bool { return l.text != "" && !isOp(l.text) }) {
-		p.addHunk(p.loose(hunk{}))
+		p.addHunk(p.body(hunk{}, 0))
 	}
 }

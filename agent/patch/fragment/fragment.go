@@ -17,36 +17,16 @@ import (
 // the others would be lost.
 func Is(name, before, text string) bool {
 	old, is := definitions(name, before), definitions(name, text)
-	if len(old) == 0 {
+	lost, _ := missing(old, is)
+	outside := outsideOf(before, old, 2)
+	kept := shared(outside, text)
+	switch known := func(d definition) bool { return named(old, d.name) != nil }; {
+	case !slices.ContainsFunc(is, known):
 		return lines(before) >= minCompared && lines(text)*3 < lines(before)
-	}
-	if len(is) == 0 || !slices.ContainsFunc(is, func(d definition) bool { return named(old, d.name) != nil }) {
-		return lines(text)*3 < lines(before)
-	}
-	lost, all := missing(old, is)
-	if 2*len(lost) > all && 2*lines(text) < lines(before) {
-		return true
-	}
-	// A method sent without its type is a definition at another depth.
-	moved := slices.ContainsFunc(is, func(d definition) bool {
-		was := named(old, d.name)
-		return was != nil && was.depth > 0 && d.depth == 0
-	})
-	outside, kept := outsideOf(before, old, 2), 0
-	for _, line := range outside {
-		if strings.Contains(text, strings.TrimSpace(line)) {
-			kept++
-		}
-	}
-	switch {
-	case moved:
-		return true
 	case len(lost) == 0: // all of the definitions, and nothing of the rest or in its place, is a fragment, too
 		return kept == 0 && len(outsideOf(text, is, 2)) < len(outside)
-	case len(outside) > 0:
-		return kept < len(outside)
 	}
-	return lines(text)*5 < lines(before)*3
+	return kept < len(outside) || lines(text)*5 < lines(before)*3
 }
 
 // missing returns the names of outer definitions that a text lacks, and the number of all outer ones.
@@ -156,24 +136,24 @@ func Gone(name, before, text string) (lost []string) {
 	if 2*len(lost) <= all || 2*len(known) > len(is) && Is(name, before, text) {
 		return nil
 	}
+	if had := outsideOf(before, nil, 1); 2*shared(had, text) >= len(had) {
+		return nil
+	}
+	return lost
+}
+
+// shared returns the number of lines that a text has, whatever the white space around them.
+func shared(list []string, text string) (n int) {
 	have := map[string]bool{}
 	for line := range strings.Lines(text) {
 		have[strings.TrimSpace(line)] = true
 	}
-	had, kept := 0, 0
-	for line := range strings.Lines(before) {
-		if line = strings.TrimSpace(line); line == "" {
-			continue
-		}
-		had++
-		if have[line] {
-			kept++
+	for _, line := range list {
+		if have[strings.TrimSpace(line)] {
+			n++
 		}
 	}
-	if 2*kept >= had {
-		return nil
-	}
-	return lost
+	return n
 }
 
 // LeftOut returns the definitions of before that text, a file or a part of it, names without their content: functions
@@ -239,11 +219,8 @@ func outsideOf(text string, defs []definition, least int) (out []string) {
 // of before. The error asks for the whole file.
 func Put(name, before, text string) (after string, replaced []string, err error) {
 	needWhole := func(why string) (string, []string, error) {
-		return "", nil, fmt.Errorf(
-			"this is only a part of %s, and %s: write the whole file, or a SEARCH/REPLACE block",
-			name,
-			why,
-		)
+		return "", nil, fmt.Errorf("this is only a part of %s, and %s: write the whole file, or a SEARCH/REPLACE block",
+			name, why)
 	}
 	old, is := definitions(name, before), definitions(name, text)
 	if len(old) == 0 || len(is) == 0 {

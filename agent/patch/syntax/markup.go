@@ -12,7 +12,7 @@ import (
 )
 
 // markup checks XML. Entities of a document type are unknown here.
-func markup(text string) *fault {
+func markup(text string) *Fault {
 	if strings.Contains(text, "<!ENTITY") || strings.Contains(text, "<!DOCTYPE") && !strings.Contains(text, "<plist") {
 		return nil
 	}
@@ -28,9 +28,9 @@ func markup(text string) *fault {
 		switch line, column := d.InputPos(); {
 		case err == nil:
 		case errors.As(err, &wrong):
-			return &fault{Line: wrong.Line, Reason: wrong.Msg}
+			return &Fault{Line: wrong.Line, Reason: wrong.Msg}
 		case !errors.Is(err, io.EOF):
-			return &fault{Line: line, Column: column, Reason: err.Error()}
+			return &Fault{Line: line, Column: column, Reason: err.Error()}
 		case !seen:
 			return at(text, 0, "there is no element")
 		default:
@@ -43,14 +43,14 @@ func markup(text string) *fault {
 var shebang = pattern.Lazy(`^#![^\n]*\b(?:ba|da|a)?sh\b`)
 
 // shell checks a script for bash or a POSIX shell.
-func shell(text string) *fault {
+func shell(text string) *Fault {
 	if strings.HasPrefix(text, "#!") && !shebang().MatchString(text) {
 		return nil
 	}
 	_, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(text), "")
 	var wrong syntax.ParseError
 	if errors.As(err, &wrong) {
-		return &fault{Line: int(wrong.Pos.Line()), Column: int(wrong.Pos.Col()), Reason: wrong.Text}
+		return &Fault{Line: int(wrong.Pos.Line()), Column: int(wrong.Pos.Col()), Reason: wrong.Text}
 	}
 	return nil
 }

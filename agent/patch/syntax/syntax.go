@@ -25,15 +25,15 @@ import (
 	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
-// fault is the position of a syntax error. Line and Column count from 1; Column is 0
+// Fault is the position of a syntax error. Line and Column count from 1; Column is 0
 // if unknown.
-type fault struct {
+type Fault struct {
 	Line, Column int
 	Reason       string
 }
 
 // Error names the position and the reason, without the file.
-func (e *fault) Error() string {
+func (e *Fault) Error() string {
 	if e.Column > 0 {
 		return fmt.Sprintf("line %d, column %d: %s", e.Line, e.Column, e.Reason)
 	}
@@ -43,7 +43,7 @@ func (e *fault) Error() string {
 // maxText is the maximum length in bytes of a text to check.
 const maxText = 1 << 20
 
-// Check returns the first fault of a text, with its position, or nil. The file name
+// Check returns the first fault of a text, a [Fault], or nil. The file name
 // determines the language.
 func Check(name, text string) error {
 	check := language(name)
@@ -62,16 +62,6 @@ func Check(name, text string) error {
 	return fault
 }
 
-// Fault is [Check] with the parts of the fault, both counted from 1. The reason is "" if there is
-// none, and the column 0 if it is unknown.
-func Fault(name, text string) (line, column int, reason string) {
-	var f *fault
-	if !errors.As(Check(name, text), &f) {
-		return 0, 0, ""
-	}
-	return f.Line, f.Column, f.Reason
-}
-
 // Parsed reports whether a parser checks files of this name. Without a fault, the
 // text is then certainly in the language.
 func Parsed(name string) bool {
@@ -85,7 +75,7 @@ func Parsed(name string) bool {
 func extension(name string) string { return strings.ToLower(path.Ext(name)) }
 
 // language returns the check for files of this name, or nil.
-func language(name string) func(string) *fault {
+func language(name string) func(string) *Fault {
 	switch extension(name) {
 	case ".go":
 		return golang
@@ -119,16 +109,16 @@ var template = pattern.Lazy(
 // goTemplate matches those in Go code, in which two brackets in a row are ordinary.
 var goTemplate = pattern.Lazy(`\{\{-?\s*\.|\{%|<%|cookiecutter\.`)
 
-func golang(text string) *fault {
+func golang(text string) *Fault {
 	_, err := parser.ParseFile(token.NewFileSet(), "", text, parser.SkipObjectResolution)
 	var list scanner.ErrorList
 	switch {
 	case err == nil:
 		return nil
 	case errors.As(err, &list) && len(list) > 0:
-		return &fault{Line: list[0].Pos.Line, Column: list[0].Pos.Column, Reason: list[0].Msg}
+		return &Fault{Line: list[0].Pos.Line, Column: list[0].Pos.Column, Reason: list[0].Msg}
 	}
-	return &fault{Line: 1, Reason: err.Error()}
+	return &Fault{Line: 1, Reason: err.Error()}
 }
 
 // annotated reports whether the usual readers of a JSON file of this name accept
@@ -144,7 +134,7 @@ func annotated(name string) bool {
 	return strings.Contains(path.Clean("/"+name), "/.") // configuration of an editor or a tool
 }
 
-func plain(text string) *fault {
+func plain(text string) *Fault {
 	d := json.NewDecoder(strings.NewReader(text))
 	var v json.RawMessage
 	err := d.Decode(&v)
@@ -171,17 +161,17 @@ func plain(text string) *fault {
 }
 
 // at returns a fault at a byte offset of the text.
-func at(text string, offset int, reason string) *fault {
+func at(text string, offset int, reason string) *Fault {
 	before := text[:min(offset, len(text))]
 	line := strings.LastIndexByte(before, '\n') + 1
-	return &fault{Line: strings.Count(before, "\n") + 1, Column: utf8.RuneCountInString(before[line:]) + 1, Reason: reason}
+	return &Fault{Line: strings.Count(before, "\n") + 1, Column: utf8.RuneCountInString(before[line:]) + 1, Reason: reason}
 }
 
 // trailing matches a comma before a closing bracket.
 var trailing = pattern.Lazy(`,\s*[}\]]`)
 
 // commented checks JSON with comments and trailing commas. Comments are those of JavaScript.
-func commented(text string) *fault {
+func commented(text string) *Fault {
 	code, bare, ok := outline.Uncommented("a.js", text)
 	if !ok || len(bytes.TrimSpace(code)) == 0 {
 		return nil
@@ -193,8 +183,8 @@ func commented(text string) *fault {
 }
 
 // balanced returns a check of the strings and brackets of files of a name.
-func balanced(name string) func(string) *fault {
-	return func(text string) *fault {
+func balanced(name string) func(string) *Fault {
+	return func(text string) *Fault {
 		tagged := strings.Contains(text, "</") || strings.Contains(text, "/>") || strings.Contains(text, "<!--")
 		if outline.Language(name) != "python" && tagged { // markup has words with an apostrophe
 			return nil
@@ -209,7 +199,7 @@ func balanced(name string) func(string) *fault {
 // placed matches the position in an error of the YAML parser.
 var placed = pattern.Lazy(`\bat (?:L\d+\.C\d+-)?L(\d+)\.C(\d+): (.*)`)
 
-func documents(text string) *fault {
+func documents(text string) *Fault {
 	d, err := yaml.NewLoader(strings.NewReader(text))
 	for err == nil {
 		var doc yaml.Node
@@ -221,14 +211,14 @@ func documents(text string) *fault {
 	case errors.Is(err, io.EOF), strings.Contains(said, "in composer"), strings.Contains(said, "before directive"):
 		return nil // may refer to an anchor of another file
 	case m == nil:
-		return &fault{Line: 1, Reason: strings.TrimPrefix(said, "yaml: ")}
+		return &Fault{Line: 1, Reason: strings.TrimPrefix(said, "yaml: ")}
 	}
 	line, _ := strconv.Atoi(m[1])
 	column, _ := strconv.Atoi(m[2])
-	return &fault{Line: max(line, 1), Column: column, Reason: m[3]}
+	return &Fault{Line: max(line, 1), Column: column, Reason: m[3]}
 }
 
-func table(text string) *fault {
+func table(text string) *Fault {
 	var v map[string]any
 	err := toml.Unmarshal([]byte(text), &v)
 	var wrong *toml.DecodeError
@@ -237,7 +227,7 @@ func table(text string) *fault {
 		return nil
 	case errors.As(err, &wrong):
 		line, column := wrong.Position()
-		return &fault{Line: line, Column: column, Reason: strings.TrimPrefix(wrong.Error(), "toml: ")}
+		return &Fault{Line: line, Column: column, Reason: strings.TrimPrefix(wrong.Error(), "toml: ")}
 	}
-	return &fault{Line: 1, Reason: strings.TrimPrefix(err.Error(), "toml: ")}
+	return &Fault{Line: 1, Reason: strings.TrimPrefix(err.Error(), "toml: ")}
 }

@@ -2,6 +2,7 @@ package builtin
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path"
 	"strings"
@@ -277,8 +278,8 @@ func (d diagnoser) parsed(ctx context.Context, name string) (p *workspace.Proble
 	if err != nil {
 		return nil, false
 	}
-	if line, column, reason := syntax.Fault(name, string(data)); reason != "" {
-		return &workspace.Problem{Line: line, Column: column, Severity: 1, Message: reason}, true
+	if f := new(syntax.Fault); errors.As(syntax.Check(name, string(data)), &f) {
+		return &workspace.Problem{Line: f.Line, Column: f.Column, Severity: 1, Message: f.Reason}, true
 	}
 	return nil, true
 }

@@ -3,7 +3,6 @@ package builtin
 import (
 	"context"
 	_ "embed" // the description
-	"errors"
 	"fmt"
 	"strings"
 
@@ -190,9 +189,9 @@ func (r replacement) made(text string) bool {
 // merge applies a sketch. merged, if not nil, is the model's answer about parts with open places.
 func (c *change) merge(sketch string, merged *session.Merged) error {
 	text, notes := patch.Clean(c.path, c.before, sketch)
-	out, err := patch.Merge(c.before, text)
-	if err != nil && merged != nil && errors.As(err, new(*patch.Unsettled)) {
-		if placed, errPlaced := patch.Settle(c.before, text, merged.Text); errPlaced == nil && !c.breaks(placed.Text) {
+	out, err := patch.Merge(c.before, text, "")
+	if err != nil && merged != nil {
+		if placed, errPlaced := patch.Merge(c.before, text, merged.Text); errPlaced == nil && !c.breaks(placed.Text) {
 			out, err = placed, nil
 		}
 	}

@@ -36,15 +36,7 @@ func putFile(k *tools.Kit) tools.Tool {
 		},
 		Example: `{"path":"PATH","content":"TEXT"}`}
 	return editor(k, s, func(ctx context.Context, a tools.Args) (plan, error) {
-		rel, err := k.Path(ctx, a)
-		if err != nil {
-			return plan{}, err
-		}
-		content, err := readContent(a, rel)
-		if err != nil {
-			return plan{}, err
-		}
-		c, err := current(ctx, k, rel)
+		c, content, err := given(ctx, k, a)
 		if err != nil {
 			return plan{}, err
 		}

@@ -43,26 +43,27 @@ func writeFile(k *tools.Kit) tools.Tool {
 	s.Params[1].Form = tools.Free
 	s.Params[1].Schema = `{"type":"string"}`
 	return editor(k, s, func(ctx context.Context, a tools.Args) (plan, error) {
-		rel, err := k.Path(ctx, a)
-		if err != nil {
-			return plan{}, err
+		c, content, err := given(ctx, k, a)
+		if err == nil {
+			err = checkLineCount(a, content)
 		}
-		content, err := readContent(a, rel)
-		if err != nil {
-			return plan{}, err
+		if err == nil {
+			err = c.replace(content)
 		}
-		if err := checkLineCount(a, content); err != nil {
-			return plan{}, err
-		}
-		c, err := current(ctx, k, rel)
-		if err != nil {
-			return plan{}, err
-		}
-		if err := c.replace(content); err != nil {
-			return plan{}, err
-		}
-		return plan{changes: []change{c}}, nil
+		return plan{changes: []change{c}}, err
 	})
+}
+
+// given returns the file that a call names, and the text for it.
+func given(ctx context.Context, k *tools.Kit, a tools.Args) (c change, content string, err error) {
+	rel, err := k.Path(ctx, a)
+	if err == nil {
+		content, err = readContent(a, rel)
+	}
+	if err == nil {
+		c, err = current(ctx, k, rel)
+	}
+	return c, content, err
 }
 
 // checkLineCount returns an error if content has far fewer lines than the model declared, so
