@@ -156,6 +156,27 @@ func shared(list []string, text string) (n int) {
 	return n
 }
 
+// LosesExports reports whether a module of JavaScript or TypeScript would export nothing any more with
+// content as its text: a use of the module took its place.
+func LosesExports(name, before, content string) bool {
+	exports := func(text string) bool {
+		for line := range strings.Lines(text) {
+			line = strings.TrimSpace(line)
+			for _, begin := range []string{"module.exports", "exports.", "export ", "export{", "export*"} {
+				if strings.HasPrefix(line, begin) {
+					return true
+				}
+			}
+		}
+		return false
+	}
+	switch outline.Language(name) {
+	case "javascript", "typescript", "tsx":
+		return exports(before) && !exports(content)
+	}
+	return false
+}
+
 // LeftOut returns the definitions of before that text, a file or a part of it, names without their content: functions
 // without a body, and at least half of the methods of a type.
 func LeftOut(name, before, text string) (lost []string) {

@@ -4,8 +4,6 @@ import (
 	"slices"
 	"strings"
 	"unicode"
-
-	"github.com/handrail-bot/handrail/agent/workspace/outline"
 )
 
 // minWhole is the minimum number of lines of a file that one line cannot stand for.
@@ -43,27 +41,6 @@ func endsShort(before, content string) bool {
 		if line == above[len(above)-1] {
 			return len(old)-i-1 >= minWhole && len(above) < len(old)
 		}
-	}
-	return false
-}
-
-// losesExports reports whether a module of JavaScript or TypeScript would export nothing any more with
-// content as its text: a use of the module took its place.
-func losesExports(name, before, content string) bool {
-	exports := func(text string) bool {
-		for line := range strings.Lines(text) {
-			line = strings.TrimSpace(line)
-			for _, begin := range []string{"module.exports", "exports.", "export ", "export{", "export*"} {
-				if strings.HasPrefix(line, begin) {
-					return true
-				}
-			}
-		}
-		return false
-	}
-	switch outline.Language(name) {
-	case "javascript", "typescript", "tsx":
-		return exports(before) && !exports(content)
 	}
 	return false
 }

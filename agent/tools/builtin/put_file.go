@@ -106,7 +106,7 @@ func (c *change) put(content string) error {
 		return fmt.Errorf("%s: nothing was written, because a comment stands at the end for the rest of the file: write the whole file", c.path)
 	case isPart(c.before, content):
 		err = fmt.Errorf("nothing was written, because this is only a part of the file: write the whole file, or a SEARCH/REPLACE block")
-	case losesExports(c.path, c.before, content): //control:exports-stay
+	case fragment.LosesExports(c.path, c.before, content): //control:exports-stay
 		return fmt.Errorf("%s: nothing was written, because its exports would be gone: keep everything else in the file", c.path)
 	default:
 		return c.replace(content)
