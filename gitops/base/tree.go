@@ -212,14 +212,14 @@ func (m *maker) files(ctx context.Context, items []item) error {
 	const some = 64 // items per step: files of a directory are close in a pack
 	for range runtime.GOMAXPROCS(0) + 1 {
 		group.Go(func() error {
-			i, end := 0, 0
+			i, end, buffer := 0, 0, make([]byte, 32<<10)
 			return m.repo.Objects().Use(ctx, func(o *objects.DB) error { // a second run continues at i
 				for {
 					for ; i < end; i++ {
 						if err := ctx.Err(); err != nil {
 							return context.Cause(ctx)
 						}
-						st, err := m.item(o, items[i], i)
+						st, err := m.item(source{o, buffer}, items[i], i)
 						if err != nil {
 							return fmt.Errorf("write %q: %w", items[i].path, err)
 						}
@@ -236,9 +236,16 @@ func (m *maker) files(ctx context.Context, items []item) error {
 	return group.Wait()
 }
 
+// source has the contents of files. It is not safe for concurrent use.
+type source struct {
+	*objects.DB
+
+	buffer []byte
+}
+
 // item writes one entry, the i-th of the plan. It follows no symlinks: this process alone
 // writes there, directories are made first, and a duplicate name is an error.
-func (m *maker) item(o *objects.DB, it item, i int) (stamp, error) {
+func (m *maker) item(o source, it item, i int) (stamp, error) {
 	to := m.dir + it.path
 	if it.mode == filemode.Symlink {
 		return m.symlink(o, it, to)
@@ -249,7 +256,7 @@ func (m *maker) item(o *objects.DB, it item, i int) (stamp, error) {
 	err, kept := fs.ErrNotExist, ""
 	if !m.poolEmpty {
 		kept = m.s.at(poolPath(it))
-		err = m.s.checkPooled(kept, it)
+		err = m.s.checkPooled(kept, it, o.buffer)
 	}
 	if err == nil {
 		err = m.s.link(kept, to)
@@ -262,15 +269,17 @@ func (m *maker) item(o *objects.DB, it item, i int) (stamp, error) {
 	if wrote != nil {
 		return st, wrote
 	}
-	m.fresh[i] = !errors.Is(err, syscall.EMLINK)
-	if temp := m.s.at("making/pooled-" + random()); !m.fresh[i] && os.Link(to, temp) == nil {
+	if m.fresh[i] = !errors.Is(err, syscall.EMLINK); m.fresh[i] {
+		return st, nil
+	}
+	if temp := m.s.at("making/pooled-" + random()); os.Link(to, temp) == nil {
 		_ = os.Rename(temp, kept) // its link limit is reached; replace it with a new file
 	}
 	return st, nil
 }
 
 // checkPooled returns an error unless a file in the pool is intact. It removes a damaged one.
-func (s *Store) checkPooled(kept string, it item) error {
+func (s *Store) checkPooled(kept string, it item, buffer []byte) error {
 	f, err := os.OpenFile(kept, os.O_RDONLY|syscall.O_NOFOLLOW, 0)
 	if err != nil {
 		return err
@@ -281,7 +290,7 @@ func (s *Store) checkPooled(kept string, it item) error {
 		return err
 	}
 	sum := plumbing.NewHasher(plumbing.BlobObject, info.Size)
-	if _, err := io.Copy(sum, f); err != nil {
+	if _, err := io.CopyBuffer(sum, struct{ io.Reader }{f}, buffer); err != nil { // a file would make its own
 		return err
 	}
 	if st := newStamp(&info, ""); sum.Sum() != it.hash || st.perm() != it.perm() || int(st.uid) != s.cfg.UID { //control:pooled-is-sound
@@ -303,7 +312,7 @@ func poolPath(it item) string {
 	return "pool/" + h[:2] + "/" + h + "-" + strconv.FormatUint(uint64(it.perm()), 8) + "-" + strconv.Itoa(it.nth)
 }
 
-func (m *maker) symlink(o *objects.DB, it item, to string) (st stamp, err error) {
+func (m *maker) symlink(o source, it item, to string) (st stamp, err error) {
 	target, err := o.Read(plumbing.BlobObject, it.hash, 4096)
 	if errors.Is(err, objects.ErrTooLarge) || err == nil && !validTarget(target) {
 		return stamp{}, nil // no file system can store it
@@ -330,7 +339,7 @@ func validTarget(target []byte) bool {
 }
 
 // write writes a file. It makes system calls directly, for speed with 50,000 files.
-func (m *maker) write(o *objects.DB, it item, to string) (st stamp, err error) {
+func (m *maker) write(o source, it item, to string) (st stamp, err error) {
 	r, size, err := o.Open(plumbing.BlobObject, it.hash)
 	if err != nil {
 		return st, err
@@ -348,7 +357,7 @@ func (m *maker) write(o *objects.DB, it item, to string) (st stamp, err error) {
 		return st, &fs.PathError{Op: "open", Path: to, Err: err}
 	}
 	defer func() { err = errors.Join(err, syscall.Close(fd)) }()
-	if _, err = io.Copy(descriptor(fd), r); err != nil {
+	if _, err = io.CopyBuffer(descriptor(fd), r, o.buffer); err != nil {
 		return st, errors.Join(err, os.Remove(to)) // a second run may create it again
 	}
 	if m.root {

@@ -140,11 +140,13 @@ type packWriter struct {
 	idx idxfile.Writer
 	at  uint64 // bytes written
 	crc uint32 // of the object that is being written
+
+	buffer []byte // between an object and z
 }
 
 // newPackWriter writes the header of a pack. level is the compression level.
 func newPackWriter(out io.Writer, objects, level int) (*packWriter, error) {
-	p := &packWriter{out: bufio.NewWriterSize(out, 256<<10), sum: sha1.New()}
+	p := &packWriter{out: bufio.NewWriterSize(out, 256<<10), sum: sha1.New(), buffer: make([]byte, 32<<10)}
 	z, err := zlib.NewWriterLevel(p, level)
 	if err != nil {
 		return nil, err
@@ -179,7 +181,7 @@ func (p *packWriter) object(x Packed, r io.Reader, size int64) error {
 		return err
 	}
 	p.z.Reset(p)
-	if _, err := io.Copy(p.z, r); err != nil {
+	if _, err := io.CopyBuffer(p.z, r, p.buffer); err != nil {
 		return err
 	}
 	err := p.z.Close()

@@ -56,7 +56,7 @@ func open(ctx context.Context, c Config) (*sqlstore.Store, error) {
 	if err := create(c.Path); err != nil {
 		return nil, err
 	}
-	write, read, err := connect(c)
+	write, read, pages, err := connect(c)
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +66,7 @@ func open(ctx context.Context, c Config) (*sqlstore.Store, error) {
 		Field: "json_extract(CAST(doc AS TEXT), '$.%s')",
 		Full:  full,
 		Busy:  busy,
-		Close: func() error { return errors.Join(read.Close(), write.Close()) },
+		Close: func() error { return errors.Join(pages.Close(), read.Close(), write.Close()) },
 		Lane:  make(chan struct{}, 1),
 	}
 	err = sqlstore.Prepare(ctx, &engine,
@@ -104,11 +104,12 @@ func create(path string) error {
 	return f.Close()
 }
 
-// connect opens the single writing connection and the reading ones.
-func connect(c Config) (write, read *sql.DB, err error) {
+// connect opens the single writing connection, the reading ones, and the one of the
+// checkpointer.
+func connect(c Config) (write, read *sql.DB, pages *checkpointer, err error) {
 	path, err := filepath.Abs(c.Path)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	options := url.Values{"_pragma": {"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)"}}
 	if c.MaxPages > 0 {
@@ -123,14 +124,20 @@ func connect(c Config) (write, read *sql.DB, err error) {
 		}
 		return u.String()
 	}
-	if write, err = database(name(url.Values{"_txlock": {"immediate"}}), 1); err != nil {
-		return nil, nil, err
-	}
-	read, err = database(name(url.Values{"_pragma": {"query_only(1)"}}), 4)
+	moves, err := database(name(nil), 1, nil)
 	if err != nil {
-		return nil, nil, errors.Join(err, write.Close())
+		return nil, nil, nil, err
 	}
-	return write, read, nil
+	pages = newCheckpointer(moves, c.Log)
+	write, err = database(name(url.Values{"_txlock": {"immediate"}, "_pragma": {writerPragma}}), 1, pages.count)
+	if err != nil {
+		return nil, nil, nil, errors.Join(err, pages.Close())
+	}
+	read, err = database(name(url.Values{"_pragma": {"query_only(1)"}}), 4, nil)
+	if err != nil {
+		return nil, nil, nil, errors.Join(err, pages.Close(), write.Close())
+	}
+	return write, read, pages, nil
 }
 
 // patientJobs waits at the start for another process that holds the file.

@@ -17,19 +17,24 @@ import (
 const maxStatements = 128
 
 // database opens a file with a number of connections, which stay open and keep their
-// prepared statements: to parse one takes longer than most of them run.
-func database(name string, conns int) (*sql.DB, error) {
+// prepared statements: to parse one takes longer than most of them run. begun hears of each
+// transaction; it may be nil.
+func database(name string, conns int, begun func()) (*sql.DB, error) {
 	base, err := engine.NewConnector(name)
 	if err != nil {
 		return nil, err
 	}
-	db := sql.OpenDB(connector{base})
+	db := sql.OpenDB(connector{base, begun})
 	db.SetMaxOpenConns(conns)
 	db.SetMaxIdleConns(conns)
 	return db, nil
 }
 
-type connector struct{ driver.Connector }
+type connector struct {
+	driver.Connector
+
+	begun func()
+}
 
 // Connect implements [driver.Connector].
 func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
@@ -41,7 +46,7 @@ func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
 	if !ok {
 		return nil, errors.Join(fmt.Errorf("connection is a %T", opened), opened.Close())
 	}
-	return &conn{connection: able}, nil
+	return &conn{connection: able, begun: c.begun}, nil
 }
 
 // connection is the door of the driver's connections.
@@ -58,7 +63,16 @@ type connection interface {
 type conn struct {
 	connection
 
-	kept []statement
+	begun func() // may be nil
+	kept  []statement
+}
+
+// BeginTx implements [driver.ConnBeginTx].
+func (c *conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
+	if c.begun != nil {
+		c.begun()
+	}
+	return c.connection.BeginTx(ctx, opts)
 }
 
 // statement is a prepared statement with its text.

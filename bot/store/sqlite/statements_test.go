@@ -14,7 +14,7 @@ import (
 func opened(t *testing.T) *sql.Conn {
 	t.Helper()
 	file := url.URL{Scheme: "file", OmitHost: true, Path: filepath.Join(t.TempDir(), "a.db")}
-	db, err := database(file.String(), 1)
+	db, err := database(file.String(), 1, nil)
 	noError(t, err)
 	t.Cleanup(func() { noError(t, db.Close()) })
 	only, err := db.Conn(t.Context())
