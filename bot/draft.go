@@ -49,7 +49,11 @@ func ready(ctx context.Context, r *request) error {
 	if err != nil {
 		return err
 	}
-	if text := render.ReadyAnyway(at.Number, checks.Failed, checks.Running, r.sess.State.Over()); text != "" {
+	v, err := r.view(ctx) // the row may wait for GitHub, after the end
+	if err != nil {
+		return err
+	}
+	if text := render.ReadyAnyway(at.Number, checks.Failed, checks.Running, v.Over()); text != "" {
 		r.reply(text)
 		return nil
 	}
