@@ -53,7 +53,8 @@ func (b *budget) message(p *session.Message, over, asks bool, now allowance) {
 func (m *meter) turnsUsed() string {
 	whose := m.used.whose()
 	asked := m.used.asked
-	if asked != m.configuredTurns() && asked == m.turnLimit() && m.mayWrite() { // the size of a change sets that of a review
+	// The size of a change sets the turns of a review.
+	if asked != m.configuredTurns() && asked == m.turnLimit() && m.mayWrite() {
 		whose += fmt.Sprintf(" (`--turns %d`)", asked) //control:turns-name-their-limit
 	}
 	if m.turnLimit() == 1 {

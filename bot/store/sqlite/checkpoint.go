@@ -30,8 +30,8 @@ type checkpointer struct {
 	ended chan struct{}
 }
 
-func newCheckpointer(db *sql.DB, log *slog.Logger) *checkpointer {
-	ctx, end := context.WithCancel(context.Background())
+func newCheckpointer(ctx context.Context, db *sql.DB, log *slog.Logger) *checkpointer {
+	ctx, end := context.WithCancel(context.WithoutCancel(ctx))
 	c := &checkpointer{db: db, log: log, due: make(chan struct{}, 1), end: end, ended: make(chan struct{})}
 	go c.run(ctx)
 	return c

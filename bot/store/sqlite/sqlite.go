@@ -56,7 +56,7 @@ func open(ctx context.Context, c Config) (*sqlstore.Store, error) {
 	if err := create(c.Path); err != nil {
 		return nil, err
 	}
-	write, read, pages, err := connect(c)
+	write, read, pages, err := connect(ctx, c)
 	if err != nil {
 		return nil, err
 	}
@@ -106,7 +106,7 @@ func create(path string) error {
 
 // connect opens the single writing connection, the reading ones, and the one of the
 // checkpointer.
-func connect(c Config) (write, read *sql.DB, pages *checkpointer, err error) {
+func connect(ctx context.Context, c Config) (write, read *sql.DB, pages *checkpointer, err error) {
 	path, err := filepath.Abs(c.Path)
 	if err != nil {
 		return nil, nil, nil, err
@@ -128,7 +128,7 @@ func connect(c Config) (write, read *sql.DB, pages *checkpointer, err error) {
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	pages = newCheckpointer(moves, c.Log)
+	pages = newCheckpointer(ctx, moves, c.Log)
 	write, err = database(name(url.Values{"_txlock": {"immediate"}, "_pragma": {writerPragma}}), 1, pages.count)
 	if err != nil {
 		return nil, nil, nil, errors.Join(err, pages.Close())
