@@ -54,7 +54,7 @@ func TestFilesAreTheDiff(t *testing.T) {
 }
 
 // TestLostPush: the answer to a push is lost, and more is saved before the next one. The pushed commit is
-// no work of others: it becomes the parent of the next, on the same branch, and what is told is whole.
+// no work of others: it becomes the parent of the next, on the same branch, and the files of both are told.
 func TestLostPush(t *testing.T) {
 	t.Parallel()
 	d := newDiffTrial(t, 1)

@@ -81,11 +81,11 @@ func (s Groups) version1() (groupPlace, error) {
 const groupNames = "handrail-*"
 
 // sweep removes the empty groups of killed processes. The kernel keeps a group with
-// processes, and a young one may belong to a session that begins on a busy machine.
+// processes, and one that is younger may belong to a session that begins.
 func sweep(dir string) {
 	list, _ := filepath.Glob(filepath.Join(dir, groupNames)) // the pattern is valid
 	for _, group := range list {
-		if info, err := os.Lstat(group); err == nil && info.IsDir() && time.Since(info.ModTime()) > time.Hour { //control:empty-groups-go
+		if info, err := os.Lstat(group); err == nil && info.IsDir() && time.Since(info.ModTime()) > time.Minute { //control:empty-groups-go
 			_ = os.Remove(group) // it fails for a group in use
 		}
 	}
