@@ -8,6 +8,7 @@ import (
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/agent/workspace"
+	"github.com/handrail-bot/handrail/agent/workspace/outline"
 	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
@@ -89,6 +90,11 @@ func (r *resolver) related(ctx context.Context, words string, have []session.Ite
 			f.score *= 0.5
 		}
 	}
+	if chosen := slices.DeleteFunc(slices.Clone(all), func(f found) bool {
+		return f.score == 0 && !isSource(f.name) || onlyLeads(f, all, wanted)
+	}); len(chosen) > 0 {
+		all = chosen
+	}
 	slices.SortStableFunc(all, func(a, b found) int {
 		switch {
 		case a.score > b.score:
@@ -107,6 +113,36 @@ func (r *resolver) related(ctx context.Context, words string, have []session.Ite
 		out = append(out, session.Item{Kind: session.ItemFile, Name: f.name, Text: f.text})
 	}
 	return out
+}
+
+var quoted = pattern.Lazy("'[^'\\n]*'|\"[^\"\\n]*\"")
+
+// onlyLeads reports whether a source file is no place for a change: it defines nothing, most of its lines
+// import or export other files, and no word of the request stands there as it is. A small model that sees
+// such a file writes it anew with the others.
+func onlyLeads(f found, all []found, wanted []string) bool {
+	if defs, _, ok := outline.Of(f.name, []byte(f.text)); !ok || !isSource(f.name) || len(defs) > 0 {
+		return false
+	}
+	leads, lines := 0, 0
+	for line := range strings.Lines(f.text) {
+		in := identifier().FindAllString(line, -1)
+		if len(in) == 0 {
+			continue
+		}
+		lines++
+		if slices.ContainsFunc(all, func(o found) bool {
+			base := path.Base(o.name)
+			return o.name != f.name && slices.Contains(in, strings.TrimSuffix(base, path.Ext(base)))
+		}) {
+			leads++
+		}
+	}
+	if 2*leads < lines {
+		return false
+	}
+	words := identifier().FindAllString(strings.ToLower(quoted().ReplaceAllString(f.text, "")), -1)
+	return !slices.ContainsFunc(wanted, func(w string) bool { return slices.Contains(words, w) })
 }
 
 // candidates returns the files to search: those with a word of the request in their path,

@@ -49,3 +49,71 @@ func TestViewHoldsTheFilesToChange(t *testing.T) {
 		}
 	}
 }
+
+// A file that only imports or exports others, and a manifest, are not shown if other files have the
+// words of the request, unless the request speaks of them.
+func TestViewLeavesOutFilesThatOnlyLead(t *testing.T) {
+	const list = "function list(prices) {\n  return prices;\n}\n\nmodule.exports = { list };\n"
+	const page = "def banner(name):\n    \"\"\"Return the first line.\"\"\"\n    return \"Dear \" + name\n"
+	tests := map[string]struct {
+		request string
+		files   map[string]string
+		view    string
+	}{
+		"exports": {
+			request: "Prices should be in euros, in the list.",
+			files: map[string]string{
+				"src/list.js":  list,
+				"src/index.js": "'use strict';\n\nmodule.exports = { ...require('./list') };\n",
+				"package.json": "{\"name\": \"shop\"}\n",
+			},
+			view: "src/list.js",
+		},
+		"a rename": {
+			request: "Rename list to rows everywhere.",
+			files: map[string]string{
+				"src/list.js":  list,
+				"src/index.js": "const { list } = require('./list');\n\nmodule.exports = { list };\n",
+			},
+			view: "src/index.js src/list.js",
+		},
+		"a Python package": {
+			request: "People should be greeted with Hello instead of Dear.",
+			files: map[string]string{
+				"shop/page.py":     page,
+				"shop/__init__.py": "from .page import banner\n\n__all__ = [\"banner\"]\n",
+			},
+			view: "shop/page.py",
+		},
+		"a list of names": {
+			request: "The program should listen on port 8080.",
+			files: map[string]string{
+				"page.py":     page,
+				"settings.py": "host = \"localhost\"\nport = 80\n",
+			},
+			view: "page.py settings.py",
+		},
+		"a manifest with a word of the request": {
+			request: "Raise the version to 2.",
+			files:   map[string]string{"package.json": "{\"version\": \"1\"}\n", "list.js": list},
+			view:    "list.js package.json",
+		},
+		"nothing else": {
+			request: "Make it faster.",
+			files:   map[string]string{"notes.txt": "Buy milk.\n"},
+			view:    "notes.txt",
+		},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			var names []string
+			for _, it := range View(t.Context(), tt.request, open(t, tt.files)) {
+				names = append(names, it.Name)
+			}
+			slices.Sort(names)
+			if got := strings.Join(names, " "); got != tt.view {
+				t.Errorf("view %q, want %q", got, tt.view)
+			}
+		})
+	}
+}

@@ -18,6 +18,7 @@ type EndNotice struct {
 	End    int64  `json:"end,omitempty"`    // event that ended the run
 	Note   string `json:"note,omitempty"`   // more about it, for the progress comment
 	Posted bool   `json:"posted,omitempty"` // a comment told of it
+	Review bool   `json:"review,omitempty"` // a review told of it, its schedule does not know yet
 }
 
 // NoteFor returns the note on the current end of a session, or "".

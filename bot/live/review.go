@@ -55,7 +55,8 @@ func (l *Session) review(ctx context.Context) (coverage string, err error) {
 	}
 	l.Data.Reviewed = v.Seq
 	if address != "" {
-		l.Data.Told = approval.EndNotice{End: v.EndedAt, Posted: true}
+		reported := l.Data.Schedule != nil && l.cfg.Report != nil
+		l.Data.Told = approval.EndNotice{End: v.EndedAt, Posted: !reported, Review: reported}
 		coverage = strings.TrimSpace(render.Reviewed(address) + "\n\n" + coverage)
 	}
 	return coverage, l.Save(ctx)

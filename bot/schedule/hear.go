@@ -225,6 +225,8 @@ func report(ctx context.Context, c *live.Config, l *live.Session) error {
 	}
 	what, digest := "nothing to report", ghapp.Digest(said)
 	switch {
+	case l.Data.Told.Review && l.Data.Told.End == l.State.EndedAt: //control:review-is-told-once
+		what = string(out.Status)
 	case isEmptyResult(said) || s.Commits && l.FoundNothing(): //control:review-without-findings-is-no-news
 	case st.Result == digest:
 		what = "the same as before"

@@ -61,6 +61,7 @@ var controlsOfBot = []control{
 	{"reply-with-an-effect-stays", "without 1", "./cmd/handrail", "TestScripts/serve_settled"},
 	{"fork-yes-gets-a-hint", "false", "./cmd/handrail", "TestScripts/serve_fork_moves"},
 	{"review-without-findings-is-no-news", "without 2", "./cmd/handrail", "TestScripts/serve_schedule_kinds"},
+	{"review-is-told-once", "false", "./cmd/handrail", "TestScripts/serve_schedule_kinds"},
 	{"told-once", "false", "./cmd/handrail", "TestScripts/serve_review_meanwhile"},
 	{"plan-approver-told", "false", "./cmd/handrail", "TestScripts/serve_plan$"},
 	{"others-command-mark", "drop", "./bot/conversation", "TestMarkOfTheCommandIsOurs"},
