@@ -419,6 +419,36 @@ func TestEndlessTests(t *testing.T) {
 	}
 }
 
+// In a project without tests a build that failed meanwhile and succeeds now leaves the work as it is
+// everywhere without tests. Tests that are gone are no success.
+func TestNoTestsAsBefore(t *testing.T) {
+	for name, base := range map[string]session.Verified{
+		"no tests":    {Why: "no test ran", Millis: 1},
+		"tests":       {Tests: &session.TestRun{}, Millis: 1},
+		"none opened": {Why: "another reason"},
+	} {
+		b := filesBench(t, "\n- {text: \"a.txt\\n```\\none\\nbad\\n```\\n\"}\n"+
+			"- {text: \"a.txt\\n```\\none\\n2\\n```\\n\", repeat: true}\n")
+		b.cfg.Tests = []string{"sh check.sh"}
+		b.cfg.RunTests = func(_ context.Context, commit string, lines []string) (session.Verified, error) {
+			switch text := b.states.trees[commit]["a.txt"]; {
+			case strings.Contains(text, "bad"):
+				return session.Verified{Tests: &session.TestRun{Line: lines[0], Exit: 1}, Millis: 1}, nil
+			case strings.Contains(text, "2"):
+				return session.Verified{Why: "no test ran", Millis: 1}, nil
+			}
+			return base, nil
+		}
+		want := session.StatusFailed
+		if name == "no tests" {
+			want = session.StatusDone
+		}
+		if out := b.must(want); want == session.StatusFailed && !strings.Contains(out.Reason, "could not be run again: no test ran") {
+			t.Errorf("%s: ended with %q", name, out.Reason)
+		}
+	}
+}
+
 // The limits of single mistakes do not add up: a model that makes all of them in turns is ended.
 func TestTriesEnd(t *testing.T) {
 	var script strings.Builder

@@ -108,6 +108,7 @@ var controlsOfAgent = []control{
 	{"tried-needs-no-reason", "false", "./agent", "TestReasonAfterARefusedEdit"},
 	{"sample-is-no-file", "true", "./agent", "TestWorkedTask"},
 	{"endless-tests", "false", "./agent", "TestEndlessTests"},
+	{"no-tests-as-before", "false", "./agent", "TestNoTestsAsBefore"},
 	{"tries-end", "value tries > 99", "./agent", "TestTriesEnd"},
 	{"most-lines-stay", "false", "./agent/tools/builtin", "TestMostLinesStay"},
 	{"tiny-answers", "false", "./agent", "TestAnswerLimit"},
