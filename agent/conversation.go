@@ -176,7 +176,7 @@ func viewOf(entries []entry) (out prose.View) {
 				continue
 			}
 			out = slices.DeleteFunc(out, func(f prose.File) bool { return f.Path == it.Name })
-			out = append(out, prose.File{Path: it.Name, Text: it.Text})
+			out = append(out, prose.File{Path: it.Name, Text: it.Text, Part: it.Part})
 		}
 		for _, c := range e.calls {
 			if path := pathArgument(c.Arguments); c.Name == "read_file" && c.Result != nil && c.Result.OK && path != "" &&

@@ -50,13 +50,16 @@ const minParts = 1500
 // inParts reports whether the files in view are to be changed by writing functions of them alone: not
 // if an answer failed before, unless a file is too long to be written whole.
 func inParts(view prose.View, failed bool) bool {
+	if slices.ContainsFunc(view, func(f prose.File) bool { return f.Part }) { //control:parts-in-view
+		return true
+	}
 	tooLong := slices.ContainsFunc(view, func(f prose.File) bool { return len(f.Text) > maxWhole })
 	return hasParts(view) && (tooLong || !failed)
 }
 
 // hasParts reports whether each long file in view has functions that can be written alone.
 func hasParts(view prose.View) bool {
-	long := slices.DeleteFunc(slices.Clone(view), func(f prose.File) bool { return len(f.Text) <= minParts })
+	long := slices.DeleteFunc(slices.Clone(view), func(f prose.File) bool { return len(f.Text) <= minParts || f.Part })
 	return len(long) > 0 && !slices.ContainsFunc(long, func(f prose.File) bool { return !fragment.Parts(f.Path, f.Text) })
 }
 

@@ -255,6 +255,24 @@ func TestLongFileInParts(t *testing.T) {
 	}
 }
 
+// Of a file that is shown in part only functions are written, also after an answer that failed.
+func TestFileShownInPart(t *testing.T) {
+	whole := "class S:\n    LIMIT = 3\n\n    def f(self, x):\n        return x + 7\n\n    def g(self, x):\n        return x + 8\n"
+	const part = "    def f(self, x):\n        return x + 7\n"
+	b := newBench(t, filesHead+fmt.Sprintf(`
+- {when: {user_contains: ["below it only the function that changes"], lacks: ["LIMIT"]}, text: "I would subtract."}
+- {when: {user_contains: ["each function that changes"], lacks: ["whole file"]}, text: %q}
+`, "a.py\n```python\ndef f(self, x):\n    return x - 7\n```\n"), map[string]string{"a.py": whole})
+	b.cfg.Form = llm.FormAuto
+	b.cfg.Provide = func(context.Context, string, llm.Form) []session.Item {
+		return []session.Item{{Kind: session.ItemFile, Name: "a.py", Text: part, Part: true}}
+	}
+	b.must(session.StatusDone)
+	if got, want := b.states.trees[b.states.last]["a.py"], strings.Replace(whole, "+ 7", "- 7", 1); got != want {
+		t.Errorf("got %q", got)
+	}
+}
+
 // After an answer without a function the whole file is asked for, unless it is too long for that.
 func TestWholeAfterParts(t *testing.T) {
 	for n, asks := range map[int]string{30: "below it the whole", 200: "each function that changes"} {

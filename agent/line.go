@@ -32,7 +32,7 @@ func (f *finisher) wrongLine(now *session.Verified) *session.Line {
 		})
 		l := lineAt(text, at)
 		switch {
-		case l == nil, !seen && !created, slices.Contains(fileLines(before.Text), l.Text()):
+		case l == nil, !seen && !created, before.Part, slices.Contains(fileLines(before.Text), l.Text()):
 		case slices.ContainsFunc(f.claims.lines, func(had session.Line) bool {
 			return had.Path == l.Path && had.Text() == l.Text() && had.Says == l.Says
 		}):

@@ -120,7 +120,7 @@ func (q *requests) begin(ctx context.Context) error {
 			Mode:     now.Mode,
 			Form:     q.model.form,
 			Long:     q.largestFile() > maxWhole,
-			Parts:    hasParts(q.talk.view()),
+			Parts:    inParts(q.talk.view(), false),
 			Tools:    specs,
 			Provided: q.talk.provides(),
 			Small:    q.tools.small(),

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/handrail-bot/handrail/agent/patch/fragment"
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/agent/workspace"
 	"github.com/handrail-bot/handrail/agent/workspace/outline"
@@ -15,8 +16,10 @@ import (
 // Limits in bytes of the files shown to a model that cannot request files by calls.
 const (
 	maxViewNamed = 24 << 10 // per file that the request names
-	maxViewOther = 8 << 10  // per file found by the request's words
+	maxViewOther = 6000     // per file found by the request's words
 	maxViewAll   = 6 << 10  // of the latter in total; about 1,500 tokens
+	maxViewPart  = 5 << 10  // of the functions of a longer file
+	maxViewLong  = 8 << 10  // per longer file that has mostly other lines
 	maxViewRead  = 400      // number of files to search
 )
 
@@ -32,11 +35,14 @@ func View(ctx context.Context, words string, files Files) []session.Item {
 			break
 		}
 		text, name, ok := r.find(ctx, m)
-		if m.Ref != "" || !ok || len(text) > maxViewNamed ||
-			slices.ContainsFunc(named, func(it session.Item) bool { return it.Name == name }) {
+		if m.Ref != "" || !ok || slices.ContainsFunc(named, func(it session.Item) bool { return it.Name == name }) {
 			continue
 		}
-		named = append(named, session.Item{Kind: session.ItemFile, Name: name, Text: text})
+		it, ok := viewed(name, text, wordsOf(words), maxViewNamed)
+		if !ok {
+			continue
+		}
+		named = append(named, it)
 		source = source || !workspace.IsTest(name)
 	}
 	if source {
@@ -46,10 +52,24 @@ func View(ctx context.Context, words string, files Files) []session.Item {
 	return append(named, r.related(ctx, words, named)...)
 }
 
+// viewed returns a file as a whole, or the functions of a longer one that a request is about.
+func viewed(name, text string, words []string, whole int) (session.Item, bool) {
+	it := session.Item{Kind: session.ItemFile, Name: name, Text: text}
+	if len(text) <= whole {
+		return it, true
+	}
+	part, most := fragment.Excerpt(name, text, words, maxViewPart)
+	if most && part != "" || len(text) > maxViewLong { //control:functions-of-long-files
+		it.Text, it.Part = part, true
+	}
+	return it, it.Text != ""
+}
+
 // found is a file and its relevance to a request.
 type found struct {
 	name, text string
 	score      float64
+	named      bool // a word of the request is in its name
 }
 
 // related returns the files most relevant to the words of a request, best first,
@@ -64,7 +84,7 @@ func (r *resolver) related(ctx context.Context, words string, have []session.Ite
 			continue
 		}
 		text, ok := readText(ctx, r.Now, name)
-		if !ok || len(text) > maxViewOther || strings.TrimSpace(text) == "" {
+		if !ok || len(text) > maxRead || strings.TrimSpace(text) == "" {
 			continue
 		}
 		all = append(all, found{name: name, text: text})
@@ -84,14 +104,27 @@ func (r *resolver) related(ctx context.Context, words string, have []session.Ite
 			}
 			if strings.Contains(base, w) {
 				f.score++
+				f.named = true
 			}
 		}
 		if !isSource(f.name) {
 			f.score *= 0.5
 		}
 	}
+	best := 0.0
+	for _, f := range all {
+		if isSource(f.name) {
+			best = max(best, f.score)
+		}
+	}
 	if chosen := slices.DeleteFunc(slices.Clone(all), func(f found) bool {
-		return f.score == 0 && !isSource(f.name) || onlyLeads(f, all, wanted)
+		switch {
+		case isProse(f.name):
+			return best > 0 && !f.named
+		case !isSource(f.name):
+			return f.score <= best/2
+		}
+		return onlyLeads(f, all, wanted)
 	}); len(chosen) > 0 {
 		all = chosen
 	}
@@ -106,11 +139,12 @@ func (r *resolver) related(ctx context.Context, words string, have []session.Ite
 	})
 	left := maxViewAll
 	for _, f := range all {
-		if (f.score == 0 && len(all) > 8) || len(f.text) > left && len(out) > 0 {
+		it, ok := viewed(f.name, f.text, wanted, maxViewOther)
+		if !ok || (f.score == 0 && len(all) > 8) || len(it.Text) > left && len(out) > 0 {
 			continue
 		}
-		left -= len(f.text)
-		out = append(out, session.Item{Kind: session.ItemFile, Name: f.name, Text: f.text})
+		left -= len(it.Text)
+		out = append(out, it)
 	}
 	return out
 }
@@ -192,6 +226,12 @@ func isLock(name string) bool {
 	base := path.Base(name)
 	return strings.HasSuffix(base, ".lock") || strings.HasSuffix(base, ".sum") ||
 		slices.Contains([]string{"package-lock.json", "pnpm-lock.yaml", "LICENSE"}, base)
+}
+
+// isProse reports whether a file is a text for readers, by its name.
+func isProse(name string) bool {
+	return slices.Contains([]string{"", ".md", ".markdown", ".rst", ".adoc", ".txt"}, strings.ToLower(path.Ext(name))) &&
+		!isManifest(path.Base(name))
 }
 
 var sourceExtensions = []string{

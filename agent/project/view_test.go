@@ -1,6 +1,7 @@
 package project
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -113,6 +114,43 @@ func TestViewLeavesOutFilesThatOnlyLead(t *testing.T) {
 			slices.Sort(names)
 			if got := strings.Join(names, " "); got != tt.view {
 				t.Errorf("view %q, want %q", got, tt.view)
+			}
+		})
+	}
+}
+
+// Of a long file the functions with the words of the request are shown. A file of other lines is shown as
+// a whole if it is not too long.
+func TestViewOfLongFiles(t *testing.T) {
+	var long strings.Builder
+	for i := range 700 {
+		fmt.Fprintf(&long, "def f%d(x):\n    return x + %d  # price %d\n\n\n", i, i, i)
+	}
+	long.WriteString("def discount(price):\n    return price * 0.9\n")
+	const part = "def discount(price):\n    return price * 0.9"
+	values := strings.Repeat("PRICE = 1  # a price of the list\n", 230)
+	for name, tt := range map[string]struct {
+		request, file, text, want string
+	}{
+		"not named":           {"The discount should be 5 %.", "shop.py", long.String(), part},
+		"named":               {"The discount in shop.py should be 5 %.", "shop.py", long.String(), part},
+		"without functions":   {"The price is 2 now.", "values.py", values, values},
+		"too long for a view": {"The price is 2 now.", "values.py", values + values, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var got session.Item
+			view := View(t.Context(), tt.request, open(t, map[string]string{tt.file: tt.text, "README.md": "Our price list.\n"}))
+			for _, it := range view {
+				if it.Name == tt.file {
+					got = it
+				}
+			}
+			ok := got.Text == tt.want && got.Part == (tt.want == part)
+			if tt.want == part {
+				ok = got.Part && strings.HasSuffix(got.Text, part) && len(got.Text) <= maxViewPart
+			}
+			if !ok {
+				t.Errorf("part %t, %d bytes: %.200s", got.Part, len(got.Text), got.Text)
 			}
 		})
 	}

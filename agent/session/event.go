@@ -99,6 +99,7 @@ type Item struct {
 	Kind ItemKind `json:"kind"`
 	Name string   `json:"name"`
 	Text string   `json:"text"`
+	Part bool     `json:"part,omitempty"` // functions of a file alone, not the whole
 }
 
 // Type is the kind of an event. [Payload] decodes its payload.

@@ -277,6 +277,9 @@ func (it Item) Label() string {
 	case ItemPost, ItemThread:
 		return name
 	}
+	if it.Part {
+		return "Functions of " + name
+	}
 	return "Contents of " + name
 }
 

@@ -222,6 +222,8 @@ var controlsOfAgent = []control{
 	{"an-answer-is-taken", "false", "./agent", "TestProseInTheFilesForm"},
 	{"claims-in-files", "false", "./agent", "TestFilesFormGivesUp"},
 	{"same-again", "false", "./agent", "TestTheSameAgain"},
+	{"parts-in-view", "false", "./agent", "TestFileShownInPart"},
+	{"functions-of-long-files", "false", "./agent/project", "TestViewOfLongFiles"},
 	{"parts-of-long-files", "false", "./agent", "TestLongFileInParts"},
 	{"failing-lines", "false", "./agent/work", "TestFailingLines"},
 	{"faults-of-changed-files", "false", "./agent/work", "TestFaultsOfChangedFiles"},

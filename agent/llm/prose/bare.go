@@ -100,7 +100,7 @@ func (v View) quotes(body []string, name string) *File {
 			if found != nil {
 				return nil
 			}
-			found = &File{f.Path, strings.Join(all[i:i+len(body)], "\n") + "\n"}
+			found = &File{Path: f.Path, Text: strings.Join(all[i:i+len(body)], "\n") + "\n"}
 		}
 	}
 	return found

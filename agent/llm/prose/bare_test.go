@@ -20,7 +20,7 @@ func TestBare(t *testing.T) {
 		diff   = "--- a/src/greet.py\n+++ b/src/greet.py\n@@ -3 +3 @@\n-" + old + "+" + put
 		fence  = "```"
 	)
-	view := View{{"src/greet.py", head + old + bye}, {"README.md", "# Greet\n\nSay it.\n"}}
+	view := View{{Path: "src/greet.py", Text: head + old + bye}, {Path: "README.md", Text: "# Greet\n\nSay it.\n"}}
 	code := func(s string) string { return fence + "python\n" + s + fence + "\n" }
 	for _, tt := range []struct{ name, say, path, want string }{
 		{"lines by lines", "In `src/greet.py`, replace\n" + code(old) + "with\n" + code(put), "src/greet.py", blocks},

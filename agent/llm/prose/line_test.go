@@ -3,7 +3,7 @@ package prose
 import "testing"
 
 func TestCorrected(t *testing.T) {
-	view := View{{"a.go", "package a\n\nfunc F() int {\n\treturn 1\n}\n"}, {"b.go", "package b\n\nvar limit = 3\n"}}
+	view := View{{Path: "a.go", Text: "package a\n\nfunc F() int {\n\treturn 1\n}\n"}, {Path: "b.go", Text: "package b\n\nvar limit = 3\n"}}
 	l := Line{Path: "a.go", Lines: []string{"\tx := 1", "\t} else if a {", "\t\treturn 2"}, At: 1}
 	for text, want := range map[string]string{
 		"```go\nelse if b\n```":                      "\t} else if b {",

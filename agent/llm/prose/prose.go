@@ -42,6 +42,7 @@ func (a Act) edits() bool { return a.Kind == Whole || a.Kind == Blocks }
 // File is a file visible to the model.
 type File struct {
 	Path, Text string
+	Part       bool // Text is some of its functions
 }
 
 // View is the files visible to the model, in the order shown.
