@@ -34,13 +34,24 @@ func Places(output string) (out []Place) {
 var foreignFrame = pattern.Lazy(`\(?\bnode:[\w/]+:\d+|/node_modules/\S+:\d+|/site-packages/\S+|/usr/(?:local/)?lib/\S+:\d+`)
 
 // Own returns output without the frames of stacks that are in code of the runtime or of a
-// dependency: a model can change neither.
+// dependency: a model can change neither. Beside a test that failed, those that passed are left out with
+// their headings: the output is cut to its end, and the failure may be above them.
 func Own(output string) string {
+	fails := slices.ContainsFunc(strings.Split(output, "\n"), oneFailed().MatchString)
 	var out strings.Builder
+	heading := ""
 	for line := range strings.Lines(output) {
-		if !foreignFrame().MatchString(line) {
-			out.WriteString(line)
+		text := strings.TrimRight(line, "\r\n")
+		switch {
+		case foreignFrame().MatchString(text):
+		case fails && strings.HasPrefix(text, "# "): // of TAP: the tests below it
+			heading = line
+		case fails && onePassed().MatchString(text): //control:passed-tests-are-left-out
+			heading = ""
+		default:
+			out.WriteString(heading + line)
+			heading = ""
 		}
 	}
-	return out.String()
+	return out.String() + heading
 }

@@ -27,4 +27,16 @@ func TestOwn(t *testing.T) {
 	if got := Own(in); got != want {
 		t.Errorf("Own = %q", got)
 	}
+	const fails = "# letters\nnot ok 3 should be equal\n  expected: 1\n  actual:   2\n"
+	const goFails = "--- FAIL: TestB (0.00s)\n    b_test.go:3: no\nFAIL\n"
+	for in, want := range map[string]string{
+		"TAP version 13\n# numbers\nok 1 a\n# words\nok 2 b\n" + fails + "# long\nok 4 c\n\n1..4\n# tests 4\n# fail  1\n": "TAP version 13\n" + fails + "\n1..4\n# fail  1\n",
+		"# numbers\nok 1 a\n# words\nok 2 b\n": "# numbers\nok 1 a\n# words\nok 2 b\n",
+		"--- PASS: TestA (0.00s)\n" + goFails:  goFails,
+		"":                                     "",
+	} {
+		if got := Own(in); got != want {
+			t.Errorf("Own(%q) = %q, want %q", in, got, want)
+		}
+	}
 }

@@ -222,6 +222,7 @@ var controlsOfAgent = []control{
 	{"an-answer-is-taken", "false", "./agent", "TestProseInTheFilesForm"},
 	{"claims-in-files", "false", "./agent", "TestFilesFormGivesUp"},
 	{"same-again", "false", "./agent", "TestTheSameAgain"},
+	{"passed-tests-are-left-out", "false", "./agent/testrun", "TestOwn"},
 	{"parts-in-view", "false", "./agent", "TestFileShownInPart"},
 	{"functions-of-long-files", "false", "./agent/project", "TestViewOfLongFiles"},
 	{"parts-of-long-files", "false", "./agent", "TestLongFileInParts"},
