@@ -113,12 +113,14 @@ func (r *resolver) related(ctx context.Context, words string, have []session.Ite
 	}
 	best := 0.0
 	for _, f := range all {
-		if isSource(f.name) {
+		if isSource(f.name) && !isExample(f.name) {
 			best = max(best, f.score)
 		}
 	}
 	if chosen := slices.DeleteFunc(slices.Clone(all), func(f found) bool {
 		switch {
+		case isExample(f.name):
+			return best > 0 && !slices.ContainsFunc(wanted, func(w string) bool { return isExample(w + "/") })
 		case isProse(f.name):
 			return best > 0 && !f.named
 		case !isSource(f.name):
@@ -227,6 +229,11 @@ func isLock(name string) bool {
 	return strings.HasSuffix(base, ".lock") || strings.HasSuffix(base, ".sum") ||
 		slices.Contains([]string{"package-lock.json", "pnpm-lock.yaml", "LICENSE"}, base)
 }
+
+// isExample reports whether a file uses the project's code for readers or for a measurement, by its path.
+func isExample(name string) bool { return examples().MatchString(strings.ToLower(name)) }
+
+var examples = pattern.Lazy(`(?:^|/)(?:examples?|demos?|benchmarks?)(?:/|\.\w+$)`)
 
 // isProse reports whether a file is a text for readers, by its name.
 func isProse(name string) bool {

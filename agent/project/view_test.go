@@ -70,6 +70,16 @@ func TestViewLeavesOutFilesThatOnlyLead(t *testing.T) {
 			},
 			view: "src/list.js",
 		},
+		"an example": {
+			request: "Prices should be in euros, in the list.",
+			files:   map[string]string{"list.js": list, "example/list.js": "console.log(require('../list').list([1]));\n"},
+			view:    "list.js",
+		},
+		"the example itself": {
+			request: "The example should print two prices.",
+			files:   map[string]string{"list.js": list, "example/two.js": "console.log(require('../list').list([1]));\n"},
+			view:    "example/two.js list.js",
+		},
 		"a rename": {
 			request: "Rename list to rows everywhere.",
 			files: map[string]string{
