@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -17,6 +19,9 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
+	"github.com/handrail-bot/handrail/agent/project"
+	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/agent/workspace"
 	"github.com/handrail-bot/handrail/policy/longtest"
 )
 
@@ -282,5 +287,50 @@ func TestFaults(t *testing.T) {
 	}
 	if len(all) < 40 || kinds["go"] < 10 || kinds["python"] < 10 || kinds["npm"] < 8 {
 		t.Errorf("%d faults: %v", len(all), kinds)
+	}
+}
+
+// files are the files of a project by path, as [project.View] reads them.
+type files map[string]string
+
+func (f files) ReadAll(_ context.Context, name string, _ int64) ([]byte, fs.FileMode, error) {
+	text, ok := f[name]
+	if !ok {
+		return nil, 0, fs.ErrNotExist
+	}
+	return []byte(text), 0o644, nil
+}
+
+func (f files) List(context.Context, string, bool, int) (workspace.Listing, error) {
+	var l workspace.Listing
+	for _, name := range slices.Sorted(maps.Keys(f)) {
+		l.Entries = append(l.Entries, workspace.Entry{Path: name, Size: int64(len(f[name]))})
+	}
+	return l, nil
+}
+
+// A model that calls no tools sees the line with the fault at first, although no issue names a file.
+func TestFaultsInView(t *testing.T) {
+	t.Parallel()
+	all, seen := 0, 0
+	for _, f := range exercises(t) {
+		l, err := f.lib(t.Context())
+		if errors.Is(err, errNotHere) {
+			continue
+		}
+		must(t, err)
+		planted, err := f.plant(l)
+		must(t, err)
+		all++
+		view := project.View(t.Context(), f.Issue, files(planted))
+		if slices.ContainsFunc(view, func(it session.Item) bool { return strings.Contains(it.Text, f.Wrong) }) {
+			seen++
+			continue
+		}
+		t.Logf("%s: not in view", f.Name)
+	}
+	t.Logf("%d of %d faults are in view", seen, all)
+	if all < 10 || 100*seen < 90*all {
+		t.Errorf("%d of %d faults are in view", seen, all)
 	}
 }
