@@ -19,9 +19,9 @@ import (
 // filesHead begins the scripts of a small model without tools.
 const filesHead = "model: {name: m, tools: false, context: 32768, parameters: 1500000000}\nturns:\n"
 
-func filesBench(t *testing.T, script string) *bench {
+func filesBench(t *testing.T, script string, oldnew ...string) *bench {
 	t.Helper()
-	b := newBench(t, filesHead+script, map[string]string{"a.txt": "one\ntwo\n"})
+	b := newBench(t, strings.NewReplacer(oldnew...).Replace(filesHead+script), map[string]string{"a.txt": "one\ntwo\n"})
 	b.cfg.Form = llm.FormAuto
 	b.cfg.Provide = func(_ context.Context, _ string, form llm.Form) []session.Item {
 		if form != llm.FormFiles {
@@ -477,11 +477,13 @@ func TestTriesEnd(t *testing.T) {
 		}
 		fmt.Fprintf(&script, "- text: \"a.txt\\n```\\none\\n%d\\n```\\n\"\n", i)
 	}
-	b := filesBench(t, "\n"+script.String())
-	b.proof("good")
-	b.must(session.StatusFailed)
-	if n := len(b.model.Requests()); n != maxTries {
-		t.Errorf("asked %d times, want %d", n, maxTries)
+	for size, want := range map[string]int{"1500000000": maxTries, "135000000": maxTinyTries} {
+		b := filesBench(t, "\n"+script.String(), "1500000000", size)
+		b.proof("good")
+		b.must(session.StatusFailed)
+		if n := len(b.model.Requests()); n != want {
+			t.Errorf("%s parameters: asked %d times, want %d", size, n, want)
+		}
 	}
 }
 

@@ -234,12 +234,15 @@ const (
 // tinyModel is the number of parameters below which a long answer never was a right one.
 const tinyModel = 400_000_000
 
+// isTiny reports whether a model is known to be below tinyModel.
+func isTiny(parameters int64) bool { return parameters > 0 && parameters < tinyModel }
+
 // answerLimit returns the maximum number of tokens of an answer that writes a file: the
 // configured limit, or else enough for view, the size in bytes of the largest file in
 // view, and some words.
 func answerLimit(configured, view int, parameters int64) int {
 	least := minTokens
-	if parameters > 0 && parameters < tinyModel { //control:tiny-answers
+	if isTiny(parameters) { //control:tiny-answers
 		least = tinyTokens
 	}
 	if configured > 0 {

@@ -229,13 +229,21 @@ func (f *finisher) uselessReading(last entry) string {
 }
 
 // maxTries is the maximum number of answers to one request in the files form after which a failed one
-// ends the work. The limits of single mistakes add up to twice as many.
-const maxTries = 9
+// ends the work. The limits of single mistakes add up to twice as many. A tiny model that failed
+// four times never succeeded.
+const (
+	maxTries     = 9
+	maxTinyTries = 4
+)
 
 // tired reports whether a model that calls no tools has tried often enough.
 func (f *finisher) tired() bool {
 	tries, _ := f.answers()
-	return f.model.form == llm.FormFiles && tries >= maxTries //control:tries-end
+	most := maxTries
+	if isTiny(f.model.caps.Parameters) { //control:tiny-tries
+		most = maxTinyTries
+	}
+	return f.model.form == llm.FormFiles && tries >= most //control:tries-end
 }
 
 // answers counts the answers to the latest request, and those of them that were not discarded.

@@ -109,6 +109,7 @@ var controlsOfAgent = []control{
 	{"sample-is-no-file", "true", "./agent", "TestWorkedTask"},
 	{"endless-tests", "false", "./agent", "TestEndlessTests"},
 	{"no-tests-as-before", "false", "./agent", "TestNoTestsAsBefore"},
+	{"tiny-tries", "false", "./agent", "TestTriesEnd"},
 	{"tries-end", "value tries > 99", "./agent", "TestTriesEnd"},
 	{"most-lines-stay", "false", "./agent/tools/builtin", "TestMostLinesStay"},
 	{"tiny-answers", "false", "./agent", "TestAnswerLimit"},
