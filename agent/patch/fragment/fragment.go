@@ -183,6 +183,7 @@ func LeftOut(name, before, text string) (lost []string) {
 	old, is := definitions(name, before), definitions(name, text)
 	had, have := strings.Split(before, "\n"), strings.Split(text, "\n")
 	methods, missing := map[string]int{}, map[string][]string{}
+	part := Is(name, before, text) // of a type its other methods stay
 	for _, d := range old {
 		now, owner := named(is, d.name), ownerOf(d.name)
 		if now != nil && now.name == owner {
@@ -191,7 +192,7 @@ func LeftOut(name, before, text string) (lost []string) {
 		switch {
 		case now != nil && isHollow(have, *now) && !isHollow(had, d):
 			lost = append(lost, d.name)
-		case owner == "" || d.depth == 0 || named(is, owner) == nil:
+		case part || owner == "" || d.depth == 0 || named(is, owner) == nil:
 			continue
 		case now == nil:
 			missing[owner] = append(missing[owner], d.name)
@@ -259,11 +260,20 @@ func Put(name, before, text string) (after string, replaced []string, err error)
 	}
 	var edits []edit
 	for _, d := range is {
-		if d.depth > 0 && named(is, ownerOf(d.name)) != nil {
+		if owner := named(is, ownerOf(d.name)); d.depth > 0 && owner != nil && !isOpened(old, is, *owner) {
 			continue // inside another definition of text
 		}
+		if isOpened(old, is, d) {
+			if line := ownLine(is, d, have, had); line != "" {
+				return needWhole(fmt.Sprintf("the place of the line %q is not known", line))
+			}
+			continue
+		}
 		body := have[d.from:d.to]
-		was := named(old, d.name)
+		was, several := place(old, d, had, body)
+		if several {
+			return needWhole(fmt.Sprintf("there are several %s in it", lastName(d.name)))
+		}
 		if was == nil {
 			pending = append(append(pending, body...), "")
 			continue
@@ -304,6 +314,62 @@ type definition struct {
 	name           string
 	from, line, to int
 	depth, indent  int
+}
+
+// isOpened reports whether a definition stands for the methods in it alone: before has more of them.
+func isOpened(old, is []definition, d definition) bool {
+	was := named(old, d.name)
+	within := func(list []definition, owner string) (names []string) {
+		for _, m := range list {
+			if ownerOf(m.name) == owner {
+				names = append(names, lastName(m.name))
+			}
+		}
+		return names
+	}
+	if was == nil || was.name != d.name {
+		return false
+	}
+	have := within(is, d.name)
+	return len(have) > 0 && slices.ContainsFunc(within(old, d.name), func(m string) bool { //control:type-with-some-methods
+		return !slices.Contains(have, m)
+	})
+}
+
+// ownLine returns the first line of a type in text, outside of its methods, that before lacks, or "".
+func ownLine(is []definition, d definition, have, before []string) string {
+	inner := slices.DeleteFunc(slices.Clone(is), func(m definition) bool { return ownerOf(m.name) != d.name })
+	for i := d.line; i < d.to; i++ {
+		line := strings.TrimSpace(have[i])
+		covered := slices.ContainsFunc(inner, func(m definition) bool { return i >= m.from && i < m.to })
+		if line != "" && !covered && shared([]string{line}, strings.Join(before, "\n")) == 0 {
+			return line
+		}
+	}
+	return ""
+}
+
+// place returns the definition that d takes the place of: one of its name, or else with the same last
+// part. Of several it is the one with the most lines of body; several reports that none is.
+func place(old []definition, d definition, had, body []string) (was *definition, several bool) {
+	if was = named(old, d.name); was == nil {
+		return nil, false
+	}
+	exact := was.name == d.name
+	best, text := -1, strings.Join(body, "\n")
+	for i := range old {
+		o := &old[i]
+		if o.name != d.name && (exact || lastName(o.name) != lastName(d.name)) {
+			continue
+		}
+		switch n := shared(had[o.from:o.to], text); {
+		case n > best:
+			was, best, several = o, n, false
+		case n == best:
+			several = true
+		}
+	}
+	return was, several //control:several-of-a-name
 }
 
 // named returns the definition of a name, or else of one with the same last part. It is nil if there is none.

@@ -171,3 +171,67 @@ func TestMethodAlone(t *testing.T) {
 		t.Errorf("%q, %v:\n%s", replaced, err, after)
 	}
 }
+
+// Of a type that is written with some of its methods the others stay, and a function of a name that
+// several have takes the place of the one that it is most like.
+func TestPutSomeMethods(t *testing.T) {
+	const before = `import os
+
+
+class A:
+    """Counts."""
+
+    LIMIT = 3
+
+    def __init__(self):
+        self.x = 1
+
+    def f(self):
+        return 1
+
+    def g(self):
+        return 2
+
+    @property
+    def n(self):
+        return self.x
+
+    @n.setter
+    def n(self, n):
+        self.x = n
+
+
+class B:
+    def __init__(self):
+        self.y = 1
+
+    def k(self):
+        return 4
+`
+	put := func(old, now string) string { return strings.Replace(before, old, now, 1) }
+	for name, tt := range map[string]struct{ text, want string }{
+		"one method":         {"class A:\n    def f(self):\n        return 7\n", put("return 1\n", "return 7\n")},
+		"with its docstring": {"class A:\n    \"\"\"Counts.\"\"\"\n\n    def f(self):\n        return 7\n", put("return 1\n", "return 7\n")},
+		"a new method beside": {
+			"class A:\n    def f(self):\n        return 7\n\n    def h(self):\n        return 8\n",
+			put("return 1\n", "return 7\n\n    def h(self):\n        return 8\n"),
+		},
+		"another attribute": {"class A:\n    LIMIT = 4\n\n    def f(self):\n        return 7\n", ""},
+		"the first init":    {"def __init__(self):\n    self.x = 1\n    self.z = 2\n", put("self.x = 1\n", "self.x = 1\n        self.z = 2\n")},
+		"the second init":   {"    def __init__(self):\n        self.y = 1\n        self.z = 2\n", put("self.y = 1\n", "self.y = 1\n        self.z = 2\n")},
+		"no known init":     {"def __init__(self):\n    self.z = 2\n", ""},
+		"a setter":          {"    @n.setter\n    def n(self, n):\n        self.x = n + 1\n", put("self.x = n\n", "self.x = n + 1\n")},
+		"of a class":        {"class B:\n    def __init__(self):\n        self.z = 2\n", put("self.y = 1\n", "self.z = 2\n")},
+	} {
+		if !Is("a.py", before, tt.text) {
+			t.Errorf("%s: not a part", name)
+		}
+		if lost := LeftOut("a.py", before, tt.text); tt.want != "" && len(lost) > 0 {
+			t.Errorf("%s: %q is left out", name, lost)
+		}
+		got, _, err := Put("a.py", before, tt.text)
+		if (err == nil) != (tt.want != "") || got != tt.want {
+			t.Errorf("%s: %v\n%s", name, err, got)
+		}
+	}
+}
