@@ -349,20 +349,16 @@ func ownLine(is []definition, d definition, have, before []string) string {
 	return ""
 }
 
-// place returns the definition that d takes the place of: one of its name, or else with the same last
-// part. Of several it is the one with the most lines of body; several reports that none is.
+// place returns the definition that d takes the place of, one of its name or with the same last part: of
+// several the one that has the most lines of body. several reports that none is.
 func place(old []definition, d definition, had, body []string) (was *definition, several bool) {
-	if was = named(old, d.name); was == nil {
-		return nil, false
-	}
-	exact := was.name == d.name
-	best, text := -1, strings.Join(body, "\n")
+	best := -1
 	for i := range old {
 		o := &old[i]
-		if o.name != d.name && (exact || lastName(o.name) != lastName(d.name)) {
+		if o.name != d.name && (d.depth > 0 || lastName(o.name) != lastName(d.name)) {
 			continue
 		}
-		switch n := shared(had[o.from:o.to], text); {
+		switch n := shared(body, strings.Join(had[o.from:o.to], "\n")); {
 		case n > best:
 			was, best, several = o, n, false
 		case n == best:
