@@ -282,7 +282,7 @@ func Put(name, before, text string) (after string, replaced []string, err error)
 		if d.from == d.line { // sent without the comment and decorators above it
 			from = was.line
 		}
-		edits = append(edits, edit{from, was.to, append(pending, reindent(body, was.indent-d.indent, had)...)})
+		edits = append(edits, edit{from, was.to, append(pending, reindent(body, was.indent-d.indent, had[was.line])...)})
 		pending = nil
 		replaced = append(replaced, d.name)
 	}
@@ -392,7 +392,7 @@ func ownerOf(name string) string {
 // definitions finds the definitions of a file and their ends. It relies on
 // indentation, so the code must have its language's usual layout.
 func definitions(name, text string) []definition {
-	defs, _, _ := outline.Of(name, []byte(text))
+	defs := outlineOf(name, text)
 	all := strings.Split(text, "\n")
 	var out []definition
 	var owners []definition
@@ -416,6 +416,29 @@ func definitions(name, text string) []definition {
 		out = append(out, n)
 	}
 	return out
+}
+
+// outlineOf returns the definitions of a file or of a part of it: in JavaScript methods look like
+// definitions only inside a class.
+func outlineOf(name, text string) []outline.Def {
+	defs, _, _ := outline.Of(name, []byte(text))
+	switch outline.Language(name) {
+	case "javascript", "typescript", "tsx":
+	default:
+		return defs
+	}
+	if len(defs) > 0 {
+		return defs
+	}
+	defs, _, _ = outline.Of(name, []byte("class C {\n"+text+"\n}\n"))
+	if len(defs) > 0 && defs[0].Name == "C" {
+		defs = defs[1:]
+	}
+	for i := range defs {
+		d := &defs[i]
+		d.Name, d.Line, d.Depth = strings.TrimPrefix(d.Name, "C."), d.Line-1, max(d.Depth-1, 0)
+	}
+	return defs
 }
 
 var aboveDefinition = pattern.Lazy(`^\s*(@|#|//|/\*|\*|--|"""|'''|;;)`)
@@ -514,11 +537,10 @@ func addImports(had, imports []string) []string {
 	return slices.Insert(had, at+1, imports...)
 }
 
-// reindent shifts lines by a number of columns, with the file's indentation
-// character.
-func reindent(body []string, by int, file []string) []string {
+// reindent shifts lines by a number of columns, with the character by which line is indented.
+func reindent(body []string, by int, line string) []string {
 	unit := " "
-	if slices.ContainsFunc(file, func(l string) bool { return strings.HasPrefix(l, "\t") }) {
+	if strings.HasPrefix(line, "\t") {
 		unit = "\t"
 	}
 	out := slices.Clone(body)

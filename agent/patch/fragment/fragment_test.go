@@ -235,3 +235,14 @@ class B:
 		}
 	}
 }
+
+// A method of JavaScript alone is found in its class.
+func TestPutMethodOfJavaScript(t *testing.T) {
+	const before = "const a = 1;\n\nclass Box {\n  open() {\n    return 1;\n  }\n\n  close(now = false) {\n    return 2;\n  }\n}\n\nmodule.exports = Box;\n"
+	for _, text := range []string{"close(now = false) {\n  return 3;\n}\n", "  close(now = false) {\n    return 3;\n  }\n"} {
+		got, _, err := Put("box.js", before, text)
+		if want := strings.Replace(before, "2;", "3;", 1); err != nil || got != want || !Is("box.js", before, text) || len(Gone("box.js", before, text)) > 0 {
+			t.Errorf("%v, gone %q:\n%s", err, Gone("box.js", before, text), got)
+		}
+	}
+}
