@@ -75,7 +75,7 @@ var arrows = map[string][]string{
 	"agent/work":                    {"agent", "agent/deps", "agent/index", "agent/llm", "agent/mcp", "agent/project", "agent/prompt", "agent/session", "agent/testrun", "agent/workspace", "agent/workspace/outline", "gitops", "gitops/lines", "policy", "policy/secret", "policy/untrusted"},
 	"agent/index":                   {"agent/llm", "agent/workspace/outline"},
 	"agent/layer":                   {"agent/session", "agent/workspace", "gitops/flock", "policy"},
-	"agent/project":                 {"agent/session", "agent/testrun", "agent/tools", "agent/workspace", "agent/workspace/outline", "policy", "policy/*"},
+	"agent/project":                 {"agent/patch/fragment", "agent/session", "agent/testrun", "agent/tools", "agent/workspace", "agent/workspace/outline", "policy", "policy/*"},
 	"agent/llm":                     {},
 	"agent/lsp":                     {},
 	"agent/lsp/lsptest":             {},
