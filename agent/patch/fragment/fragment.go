@@ -352,10 +352,12 @@ func ownLine(is []definition, d definition, have, before []string) string {
 // place returns the definition that d takes the place of, one of its name or with the same last part: of
 // several the one that has the most lines of body. several reports that none is.
 func place(old []definition, d definition, had, body []string) (was *definition, several bool) {
-	best := -1
+	first, best := named(old, d.name), -1
+	known := first != nil && first.name == d.name && ownerOf(d.name) != "" // with its type
+	body = slices.DeleteFunc(slices.Clone(body), func(line string) bool { return strings.TrimSpace(line) == "" })
 	for i := range old {
 		o := &old[i]
-		if o.name != d.name && (d.depth > 0 || lastName(o.name) != lastName(d.name)) {
+		if o.name != d.name && (known || lastName(o.name) != lastName(d.name)) {
 			continue
 		}
 		switch n := shared(body, strings.Join(had[o.from:o.to], "\n")); {

@@ -246,3 +246,12 @@ func TestPutMethodOfJavaScript(t *testing.T) {
 		}
 	}
 }
+
+// A method of Go says its type: no other method of its name is meant, whatever its lines are.
+func TestPutMethodOfItsType(t *testing.T) {
+	const before = "package a\n\nfunc (s S) F() int {\n\treturn 1\n}\n\nfunc (t T) F() int {\n\tx := 2\n\treturn x\n}\n"
+	got, _, err := Put("a.go", before, "func (s S) F() int {\n\tx := 2\n\treturn x + 1\n}\n")
+	if want := strings.Replace(before, "return 1", "x := 2\n\treturn x + 1", 1); err != nil || got != want {
+		t.Errorf("%v:\n%s", err, got)
+	}
+}
