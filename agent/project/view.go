@@ -24,9 +24,9 @@ const (
 )
 
 // View returns the whole files that a model needs for a request: those that it names,
-// or those that contain its words. Tests are included only if named. Long, hidden and
-// binary files are left out.
-func View(ctx context.Context, words string, files Files) []session.Item {
+// or those that contain its words. Tests, and programs that the commands tests run, are included only if
+// named. Hidden and binary files are left out, and of long ones all but some functions.
+func View(ctx context.Context, words string, files Files, tests []string) []session.Item {
 	r := resolver{Sources: Sources{Now: files}}
 	var named []session.Item
 	source := false
@@ -48,8 +48,16 @@ func View(ctx context.Context, words string, files Files) []session.Item {
 	if source {
 		return named
 	}
-	r.spelled(ctx, "") // lists the files
+	r.spelled(ctx, "")                                                                         // lists the files
+	r.names = slices.DeleteFunc(r.names, func(name string) bool { return isRun(name, tests) }) //control:tests-are-no-view
 	return append(named, r.related(ctx, words, named)...)
+}
+
+// isRun reports whether a command names a file.
+func isRun(name string, commands []string) bool {
+	return slices.ContainsFunc(commands, func(line string) bool {
+		return slices.ContainsFunc(strings.Fields(line), func(word string) bool { return path.Clean(word) == name })
+	})
 }
 
 // viewed returns a file as a whole, or the functions of a longer one that a request is about.

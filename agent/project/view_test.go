@@ -42,7 +42,7 @@ func TestViewHoldsTheFilesToChange(t *testing.T) {
 				changed = append(changed, path)
 			}
 		}
-		view := View(t.Context(), request, open(t, files))
+		view := View(t.Context(), request, open(t, files), nil)
 		for _, path := range changed {
 			if files[path] != "" && !slices.ContainsFunc(view, func(it session.Item) bool { return it.Name == path }) {
 				t.Errorf("%s: %s is not in view, %d files are", filepath.Base(name), path, len(view))
@@ -69,6 +69,11 @@ func TestViewLeavesOutFilesThatOnlyLead(t *testing.T) {
 				"package.json": "{\"name\": \"shop\"}\n",
 			},
 			view: "src/list.js",
+		},
+		"the program of the tests": {
+			request: "The program should listen on port 8080.",
+			files:   map[string]string{"check.sh": "grep -q 'port: 8080' server.yml\n", "server.yml": "port: 80\n", "notes.md": "It has a port.\n"},
+			view:    "notes.md server.yml",
 		},
 		"an example": {
 			request: "Prices should be in euros, in the list.",
@@ -118,7 +123,7 @@ func TestViewLeavesOutFilesThatOnlyLead(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			var names []string
-			for _, it := range View(t.Context(), tt.request, open(t, tt.files)) {
+			for _, it := range View(t.Context(), tt.request, open(t, tt.files), []string{"sh check.sh"}) {
 				names = append(names, it.Name)
 			}
 			slices.Sort(names)
@@ -149,7 +154,7 @@ func TestViewOfLongFiles(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got session.Item
-			view := View(t.Context(), tt.request, open(t, map[string]string{tt.file: tt.text, "README.md": "Our price list.\n"}))
+			view := View(t.Context(), tt.request, open(t, map[string]string{tt.file: tt.text, "README.md": "Our price list.\n"}), nil)
 			for _, it := range view {
 				if it.Name == tt.file {
 					got = it

@@ -306,11 +306,11 @@ func networkWords(engine string, w policy.Workspace) string {
 
 // provide returns a function that reads the references of a request: files as they are
 // in the workspace, and links into the same repository at their commit.
-func provide(ws place, j Job) func(context.Context, string, llm.Form) []session.Item {
+func provide(ws place, j Job, tests []string) func(context.Context, string, llm.Form) []session.Item {
 	thread, _, _ := strings.Cut(j.Task.Thread, "#")
 	return func(ctx context.Context, words string, form llm.Form) []session.Item {
 		if form == llm.FormFiles {
-			return project.View(ctx, words, ws)
+			return project.View(ctx, words, ws, tests)
 		}
 		return project.Resolve(
 			ctx,

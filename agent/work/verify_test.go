@@ -59,7 +59,7 @@ func TestFailingLines(t *testing.T) {
 		{Kind: session.ItemSelection, Name: "b_test.py:L1-3", Text: "one\ntwo\nthree"},
 	}
 	if !slices.Equal(got.Lines, want) {
-		t.Errorf("lines %q, want %q", got.Lines, want)
+		t.Errorf("lines %+v, want %+v", got.Lines, want)
 	}
 	if strings.Contains(got.Output, "node:internal") || !strings.Contains(got.Output, "in test") {
 		t.Errorf("output %q", got.Output)
@@ -102,7 +102,7 @@ func TestFaultsOfChangedFiles(t *testing.T) {
 		t.Errorf("faults %+v, want %+v", got.Faults, want)
 	}
 	if want := []session.Item{{Kind: session.ItemFile, Name: "c.go", Text: "package c\nx\n"}}; !slices.Equal(got.Faulty, want) {
-		t.Errorf("files %q, want %q", got.Faulty, want)
+		t.Errorf("files %+v, want %+v", got.Faulty, want)
 	}
 }
 

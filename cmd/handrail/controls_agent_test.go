@@ -227,6 +227,7 @@ var controlsOfAgent = []control{
 	{"same-again", "false", "./agent", "TestTheSameAgain"},
 	{"passed-tests-are-left-out", "false", "./agent/testrun", "TestOwn"},
 	{"parts-in-view", "false", "./agent", "TestFileShownInPart"},
+	{"tests-are-no-view", "value r.names", "./agent/project", "TestViewLeavesOutFilesThatOnlyLead"},
 	{"functions-of-long-files", "false", "./agent/project", "TestViewOfLongFiles"},
 	{"parts-of-long-files", "false", "./agent", "TestLongFileInParts"},
 	{"failing-lines", "false", "./agent/work", "TestFailingLines"},

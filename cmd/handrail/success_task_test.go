@@ -322,7 +322,7 @@ func TestFaultsInView(t *testing.T) {
 		planted, err := f.plant(l)
 		must(t, err)
 		all++
-		view := project.View(t.Context(), f.Issue, files(planted))
+		view := project.View(t.Context(), f.Issue, files(planted), nil)
 		if slices.ContainsFunc(view, func(it session.Item) bool { return strings.Contains(it.Text, f.Wrong) }) {
 			seen++
 			continue
