@@ -370,7 +370,8 @@ func (e *Engine) agent(
 		cfg.Policy = cfg.Policy.Pushing(remote)
 	}
 	cfg.Approver, cfg.Checkpoints, cfg.Proposer = j.Approver, saves, e.proposer(j, saves)
-	cfg.Provide, cfg.Inbox, cfg.OnEvent, cfg.OnLive = provide(ws, j, facts.Tests()), j.Inbox, j.OnEvent, j.live(cfg.Redactor)
+	cfg.Provide = provide(ws, j, facts.Tests())
+	cfg.Inbox, cfg.OnEvent, cfg.OnLive = j.Inbox, j.OnEvent, j.live(cfg.Redactor)
 	cfg.OnCall = j.OnCall
 	if j.RulesAt != "" {
 		cfg.PlaceRules = (&project.Rules{Files: j.base(ws)}).At
