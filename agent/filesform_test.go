@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/handrail-bot/handrail/agent/llm"
+	"github.com/handrail-bot/handrail/agent/llm/prose"
 	"github.com/handrail-bot/handrail/agent/prompt"
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/policy"
@@ -204,6 +205,71 @@ func TestWrittenAnew(t *testing.T) {
 		if got := b.states.trees[b.states.last]["a.py"]; !strings.Contains(got, "RATE = 2") || !strings.Contains(got, "def rest") {
 			t.Errorf("%s: lost more than the function: %q", name, got)
 		}
+	}
+}
+
+// Names that are words of the language, too, do not hide the function that the request is about. Two that it
+// is about are no single one.
+func TestNamedFunction(t *testing.T) {
+	const text = "def first(x):\n    return x[0]\n\n\ndef unique(x):\n    return list(set(x))\n\n\ndef count(x):\n    return 0\n"
+	for task, want := range map[string]string{
+		"unique in lists.py should keep the first of each":          "unique",
+		"lists.py: `unique` has to keep the order":                  "unique",
+		"unique should keep the first":                              "",
+		"first and unique in lists.py fail for None":                "",
+		"keep the first of each, unique in lists.py does not do so": "unique",
+		"fix lists.py": "",
+	} {
+		if got := namedFunction(task, prose.View{{Path: "lists.py", Text: text}}); got != want {
+			t.Errorf("%s: %q, want %q", task, got, want)
+		}
+	}
+}
+
+// Empty lines that an answer loses or adds on its way are no change, unless the model insists on them.
+func TestBlankLinesAreNoChange(t *testing.T) {
+	const was, loose = "one\n\ntwo\n", "one  \n\n\ntwo\n"
+	fenced := func(s string) string { return fmt.Sprintf("- text: %q\n", "a.txt\n```\n"+s+"```\n") }
+	for name, c := range map[string]struct{ script, want string }{
+		"then changed": {fenced("one\ntwo\n") + fenced("one\n\n2\n"), "one\n\n2\n"},
+		"insists":      {fenced(loose) + fenced(loose), loose},
+		"at first":     {fenced("1\n\n2\n"), "1\n\n2\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, filesHead+c.script, map[string]string{"a.txt": was})
+			b.cfg.Form = llm.FormAuto
+			b.cfg.Provide = func(context.Context, string, llm.Form) []session.Item {
+				return []session.Item{{Kind: session.ItemFile, Name: "a.txt", Text: was}}
+			}
+			b.must(session.StatusDone)
+			if got := b.states.trees[b.states.last]["a.txt"]; got != c.want {
+				t.Errorf("a.txt is %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+// Of an answer to a request for one function only this function is taken: no examples, tests and other
+// versions of the rest.
+func TestOnlyTheFunction(t *testing.T) {
+	const text = "# Prices.\nRATE = 2\n\n\ndef total(prices):\n    return prices\n\n\ndef rest():\n    return 0\n"
+	fenced := func(s string) string { return fmt.Sprintf("%q", "a.py\n```\n"+s+"```\n") }
+	b := newBench(t, filesHead+strings.Repeat("- {when: {lacks: [\"left out\"]}, text: "+fenced(text)+"}\n", 2)+`
+- when: {user_contains: ["The body of total is left out above"]}
+  text: `+fenced("RATE = 3\n\ndef total(prices):\n    return sum(prices)\n\ndef rest():\n    return 1\n\ndef test_total():\n    assert total([1]) == 1\n\nprint(total([2]))\n")+`
+`, map[string]string{"a.py": text})
+	b.task.Text = "total in a.py should add the prices up"
+	b.cfg.Form = llm.FormAuto
+	b.cfg.Provide = func(context.Context, string, llm.Form) []session.Item {
+		return []session.Item{{Kind: session.ItemFile, Name: "a.py", Text: text}}
+	}
+	b.cfg.Tests = []string{"sh check.sh"}
+	b.cfg.RunTests = func(_ context.Context, _ string, lines []string) (session.Verified, error) {
+		return session.Verified{Tests: &session.TestRun{Line: lines[0]}}, nil
+	}
+	b.must(session.StatusDone)
+	if got, want := b.states.trees[b.states.last]["a.py"], strings.Replace(text, "return prices", "return sum(prices)", 1); got != want {
+		t.Errorf("a.py is %q", got)
 	}
 }
 

@@ -117,18 +117,19 @@ func (m *model) answer(ctx context.Context, req llm.Request) (session.Answer, er
 	var out session.Answer
 	err := m.retrying(ctx, func() error {
 		s := speech.New(speech.Config{
-			Parser:  m.callParser(),
-			Writes:  m.writes,
-			Means:   m.means,
-			Now:     m.now,
-			Seen:    shownIn(req),
-			Form:    m.form,
-			View:    m.talk.view(),
-			Sample:  sampleIn(req),
-			Offered: tools.Names(req.Tools),
-			Prose:   m.mode.Writes() && (m.form == llm.FormFiles || m.Content() == m.claims.from),
-			Line:    m.talk.asked(),
-			Asked:   m.form == llm.FormFiles && m.claims.tries() > 0,
+			Parser:   m.callParser(),
+			Writes:   m.writes,
+			Means:    m.means,
+			Now:      m.now,
+			Seen:     shownIn(req),
+			Form:     m.form,
+			View:     m.talk.view(),
+			Sample:   sampleIn(req),
+			Function: m.talk.hidden,
+			Offered:  tools.Names(req.Tools),
+			Prose:    m.mode.Writes() && (m.form == llm.FormFiles || m.Content() == m.claims.from),
+			Line:     m.talk.asked(),
+			Asked:    m.form == llm.FormFiles && m.claims.tries() > 0,
 			Show: func(sh speech.Shown) {
 				m.live(Live{Thinking: sh.Thinking, Content: sh.Content, Title: sh.Title, Speed: sh.Speed})
 			},

@@ -1,9 +1,11 @@
 package agent
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 	"unicode"
@@ -109,6 +111,11 @@ func (f *finisher) inFiles(ctx context.Context, last entry) (*session.Outcome, e
 	case len(refused) > 0:
 		return f.again(ctx, "That was not written: "+strings.Join(refused, " "))
 	case edits > 0 && !f.changed():
+		return f.unchangedFile(ctx)
+	case edits > 0 && f.onlyBlank(last) && f.claims.same < maxSame: //control:blank-is-no-change
+		if err := f.takeBack(ctx, nil); err != nil {
+			return nil, err
+		}
 		return f.unchangedFile(ctx)
 	case edits > 0:
 		return f.complete(ctx, last.answer.Content)
@@ -302,15 +309,28 @@ func askAnew(function string) string {
 	)
 }
 
-// namedFunction returns the function of a file in view that the latest request names, or "" if
-// it names none or several.
-func (f *finisher) namedFunction() string {
-	words := strings.FieldsFunc(f.latestRequest(), func(r rune) bool {
+// namedFunction returns the function of a file in view that a request names, or "" if
+// it names none or several. Names that are words of the language, too, do not count beside the name
+// before "in FILE".
+func namedFunction(request string, view prose.View) string {
+	words := strings.FieldsFunc(request, func(r rune) bool {
 		return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r)
 	})
-	var found []string
-	for _, v := range f.talk.view() {
-		found = append(found, fragment.Named(v.Path, v.Text, words)...)
+	var found, placed []string
+	for _, v := range view {
+		file, _, _ := strings.Cut(path.Base(v.Path), ".")
+		for _, name := range fragment.Named(v.Path, v.Text, words) {
+			found = append(found, name)
+			for i, w := range words[:max(len(words)-2, 0)] {
+				joined := i > 0 && (words[i-1] == "and" || words[i-1] == "or")
+				if w == name && words[i+1] == "in" && words[i+2] == file && !joined {
+					placed = append(placed, name)
+				}
+			}
+		}
+	}
+	if len(found) > 1 {
+		found = placed
 	}
 	if len(found) != 1 {
 		return ""
@@ -326,7 +346,7 @@ const maxSame = 2
 // likely. After that the old body of the function in question is left out of view, or the failing
 // tests, if there are any, show the task better.
 func (f *finisher) unchangedFile(ctx context.Context) (*session.Outcome, error) {
-	hide := f.namedFunction()
+	hide := namedFunction(f.latestRequest(), f.talk.view())
 	if f.claims.same == 0 || f.claims.same < maxSame && hide == "" { //control:same-again
 		return nil, f.retry(ctx, "")
 	}
@@ -352,6 +372,45 @@ func (f *finisher) unchangedFile(ctx context.Context) (*session.Outcome, error) 
 		}
 	}
 	return f.again(ctx, why+thinkFirst)
+}
+
+// onlyBlank reports whether the files differ from those at the request in white space at the ends of lines
+// and in empty lines alone, which small models lose on the way, unless an earlier answer was the same.
+func (f *finisher) onlyBlank(last entry) bool {
+	view := f.talk.view()
+	for _, c := range last.calls {
+		if !speech.IsEdit(c.Call) {
+			continue
+		}
+		i := slices.IndexFunc(view, func(v prose.File) bool { return v.Path == pathArgument(c.Arguments) })
+		var args struct {
+			Content string `json:"content"`
+		}
+		if json.Unmarshal(c.Arguments, &args) != nil || i < 0 || view[i].Part || withoutBlank(view[i].Text) != withoutBlank(args.Content) {
+			return false
+		}
+		again := false
+		for _, e := range f.talk.entries[:len(f.talk.entries)-1] {
+			again = again || slices.ContainsFunc(e.calls, func(was *session.CallState) bool {
+				return bytes.Equal(was.Arguments, c.Arguments)
+			})
+		}
+		if again {
+			return false
+		}
+	}
+	return true
+}
+
+// withoutBlank returns a text without its empty lines and the white space at the ends of the others.
+func withoutBlank(text string) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		if line = strings.TrimRight(line, " \t\r\n"); line != "" {
+			b.WriteString(line + "\n")
+		}
+	}
+	return b.String()
 }
 
 // again tries once more, or ends the session if the limit is reached.

@@ -132,7 +132,7 @@ func (f *finisher) checkTests(ctx context.Context) (*session.Outcome, bool, erro
 		return out, true, nil
 	}
 	if f.model.form == llm.FormFiles && f.claims.red > 0 && f.TakingIn() == nil {
-		hide, said := f.namedFunction(), ""
+		hide, said := namedFunction(f.latestRequest(), f.talk.view()), ""
 		switch {
 		case f.talk.hidden != "":
 			said = "The tests failed with your last attempt. They said:\n\n" + outputOf(now)
@@ -168,29 +168,36 @@ var position = pattern.Lazy(`^\S+:\d+(?::\d+)?:\s*`)
 // tests become part of the request. The body of the function hide, if it is not "", is left out:
 // small models copy the code that they see.
 func (f *finisher) startAnew(ctx context.Context, said, hide string) error {
+	text := thinkFirst + "\n\n" + f.askFiles(false)
+	if hide != "" {
+		text = askAnew(hide)
+	}
+	return f.takeBack(ctx, &session.Note{
+		Kind: session.NoteTests,
+		Text: said + text,
+		Back: f.talk.afterUserMessage(),
+		Hide: hide,
+	})
+}
+
+// takeBack resets the files to the start of the request, and records a note, if there is one.
+func (f *finisher) takeBack(ctx context.Context, note *session.Note) error {
 	paths := make([]string, 0, len(f.Files))
 	for _, c := range f.Files {
 		paths = append(paths, c.Path)
 	}
 	if err := f.saves.Revert(ctx, f.claims.start, paths); err != nil {
-		return fmt.Errorf("start anew: %w", err)
+		return fmt.Errorf("take changes back: %w", err)
 	}
 	saved, err := f.saves.Save(ctx, f.Turns, true)
 	if err != nil {
 		return fmt.Errorf("save changes: %w", err)
 	}
-	text := thinkFirst + "\n\n" + f.askFiles(false)
-	if hide != "" {
-		text = askAnew(hide)
+	events := saved.neighbors(f.Turns)
+	if note != nil {
+		events = append(events, session.NewEvent(session.TypeNote, f.Turns, *note))
 	}
-	return f.record(ctx, append(saved.neighbors(f.Turns),
-		session.NewEvent(session.TypeNote, f.Turns, session.Note{
-			Kind: session.NoteTests,
-			Text: said + text,
-			Back: f.talk.afterUserMessage(),
-			Hide: hide,
-		}),
-		session.NewEvent(session.TypeCheckpoint, f.Turns, saved.checkpoint(f.Published)))...)
+	return f.record(ctx, append(events, session.NewEvent(session.TypeCheckpoint, f.Turns, saved.checkpoint(f.Published)))...)
 }
 
 // wasKilled reports whether the tests were ended, usually for their time limit.

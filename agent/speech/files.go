@@ -81,6 +81,9 @@ func (s *Stream) act(a *session.Answer, turn int, p prose.Answer) {
 				args["invented"] = "true"
 			}
 		}
+		if name == putFile && s.Function != "" {
+			args["only"] = s.Function
+		}
 		data, err := json.Marshal(args)
 		if err != nil {
 			continue // cannot happen: strings always encode

@@ -65,6 +65,8 @@ type Config struct {
 	Asked bool
 	// Line is the line that the model was asked to correct alone; nil means none.
 	Line *prose.Line
+	// Function is the function that the model was asked for alone; "" means none.
+	Function string
 }
 
 // Shown is the visible state of a growing answer: the whole text so far, without

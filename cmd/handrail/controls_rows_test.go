@@ -147,7 +147,7 @@ review.TestOnlyTriedSuggestions: suggestion-as-written suggestion-parses suggest
 review.TestThreadsWhoseCodeIsGone: said-twice refuted-is-dropped
 review.TestOrderAndMaximum: made-is-skipped logic-before-tests
 agent.TestWordsAreNoWork: cleaning-is-work tried-is-not-made tried-needs-no-reason words-without-work claims-in-files
-    tried-is-no-answer same-again an-answer-is-taken
+    tried-is-no-answer same-again an-answer-is-taken blank-is-no-change
 session.TestEarlyEnds: end-of-the-newest-request verb-carries-its-task fix-is-a-request new-request-is-no-answer
     fix-answers-nothing fix-has-its-mode
 agent.TestReadingEnds: reading-begins-anew
@@ -163,7 +163,7 @@ agent.TestRunWaitsForTheServer: memory-is-waited-for outgrown-memory free-the-hu
 seat.TestTake: seat-given-back waiting-is-said waiting-is-free operators-window window-is-asked refused-cache
 agent.TestStuckSessionEnds: cut-off-is-no-repetition mistakes-by-answers forgotten-calls
 builtin.TestEditsByHand: no-prose-in-code
-agent.TestUnseenIsNotReplaced: no-other-file methods-stay no-invented-folder exports-stay
+agent.TestUnseenIsNotReplaced: no-other-file methods-stay no-invented-folder exports-stay unused-import only-the-function
 builtin.TestEncodingIsKept: case-asks-back
 builtin.TestOneWrongCharacter: syntax-told faults-are-told most-lines-stay edits-keep-syntax broken-is-taken-back made-once
 project.TestRulesAt: included-rules

@@ -249,7 +249,7 @@ func Put(name, before, text string) (after string, replaced []string, err error)
 		return needWhole("the place it belongs to is not known")
 	}
 	had, have := strings.Split(before, "\n"), strings.Split(text, "\n")
-	imports, rest := between(text, is, had)
+	imports, rest := between(name, text, is, had)
 	if rest != "" {
 		return needWhole(fmt.Sprintf("the place of the line %q is not known", strings.TrimSpace(rest)))
 	}
@@ -301,6 +301,9 @@ func Put(name, before, text string) (after string, replaced []string, err error)
 	}
 	for _, e := range slices.Backward(edits) {
 		had = slices.Replace(had, e.from, e.to, e.put...)
+	}
+	if outline.Language(name) == "go" {
+		return strings.Join(mendImports(had, before, text), "\n"), replaced, nil
 	}
 	if had = addImports(had, imports); had == nil {
 		return needWhole("the place of its imports is not known")
@@ -499,7 +502,10 @@ var header = pattern.Lazy(
 
 // between examines the lines of text outside its definitions. It returns the new
 // imports and the first other line that before lacks.
-func between(text string, is []definition, before []string) (imports []string, rest string) {
+func between(name, text string, is []definition, before []string) (imports []string, rest string) {
+	if outline.Language(name) == "go" {
+		_, text = importsOf(text)
+	}
 	had := map[string]bool{}
 	for _, line := range before {
 		had[strings.TrimSpace(line)] = true

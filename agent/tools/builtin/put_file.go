@@ -33,6 +33,7 @@ func putFile(k *tools.Kit) tools.Tool {
 			},
 			{Name: "unseen", Schema: `{"type":"boolean"}`, Doc: "The file was never shown to the model."},
 			{Name: "invented", Schema: `{"type":"boolean"}`, Doc: "The path was never shown to the model."},
+			{Name: "only", Schema: `{"type":"string"}`, Doc: "The function that the model was asked for."},
 		},
 		Example: `{"path":"PATH","content":"TEXT"}`}
 	return editor(k, s, func(ctx context.Context, a tools.Args) (plan, error) {
@@ -55,6 +56,13 @@ func putFile(k *tools.Kit) tools.Tool {
 			if err := inFolder(ctx, k, c); err != nil {
 				return plan{}, err
 			}
+		}
+		only, err := a.Text("only")
+		if err != nil {
+			return plan{}, err
+		}
+		if only != "" && c.existed {
+			content = fragment.Only(c.path, c.before, content, only) //control:only-the-function
 		}
 		if err := c.put(content); err != nil {
 			return plan{}, err

@@ -1,0 +1,68 @@
+package fragment
+
+import (
+	"go/parser"
+	"go/token"
+	"strings"
+	"testing"
+)
+
+// TestOnly takes the function that was asked for out of answers that have more, with the new functions that it
+// uses, and puts it into its file.
+func TestOnly(t *testing.T) {
+	const goFile = "// Package text has helpers.\npackage text\n\nimport \"strings\"\n\n// Upper returns capitals.\nfunc Upper(s string) string {\n\treturn strings.ToUpper(s)\n}\n\n// Initials returns letters.\nfunc Initials(s string) string {\n\treturn s[:1]\n}\n"
+	const rbFile = "# Words.\nmodule Words\n  LIMIT = 3\n\n  def self.count(text)\n    text.size\n  end\n\n  def self.longest(text)\n    text.split.max\n  end\nend\n"
+	for name, c := range map[string]struct{ file, function, before, answer, old, put string }{
+		"go, with an example and a test": {
+			"text.go", "Initials", goFile,
+			"package text\n\nimport (\n\t\"fmt\"\n\t\"strings\"\n\t\"unicode\"\n)\n\nfunc Upper(s string) string {\n\treturn \"\"\n}\n\nfunc Initials(s string) string {\n\treturn join(s)\n}\n\nfunc join(s string) string {\n\treturn string(unicode.ToUpper('a'))\n}\n\nfunc ExampleInitials() {\n\tfmt.Println(Initials(\"a\"))\n}\n",
+			"import \"strings\"\n", "import \"strings\"\nimport \"unicode\"\n",
+		},
+		"ruby, in its module": {
+			"words.rb", "count", rbFile,
+			"module Words\n  LIMIT = 4\n\n  def self.count(text)\n    text.split.size\n  end\n\n  def self.longest(text)\n    nil\n  end\nend\n\nputs Words.count('a')\n",
+			"    text.size\n", "    text.split.size\n",
+		},
+		"without the function": {
+			"words.rb", "count", rbFile, "  def self.longest(text)\n    text\n  end\n", "    text.split.max\n", "    text\n",
+		},
+	} {
+		text := Only(c.file, c.before, c.answer, c.function)
+		after, replaced, err := Put(c.file, c.before, text)
+		if err != nil {
+			t.Errorf("%s: %v\n%s", name, err, text)
+			continue
+		}
+		if name == "go, with an example and a test" {
+			c.before = strings.Replace(c.before, "\treturn s[:1]\n}\n", "\treturn join(s)\n}\n\nfunc join(s string) string {\n\treturn string(unicode.ToUpper('a'))\n}\n", 1)
+		}
+		if want := strings.Replace(c.before, c.old, c.put, 1); after != want {
+			t.Errorf("%s: replaced %v\n%s\nwant\n%s", name, replaced, after, want)
+		}
+	}
+}
+
+// TestGoImports holds that a function written alone brings the imports that it needs, and takes those away
+// that only its old version needed.
+func TestGoImports(t *testing.T) {
+	const body = "\n// Sum adds.\nfunc Sum(s string) string {\n\treturn strings.TrimSpace(s)\n}\n\n// Two is two.\nfunc Two() string {\n\treturn fmt.Sprint(2)\n}\n"
+	for name, c := range map[string]struct{ imports, answer, want string }{
+		"block":        {"import (\n\t\"fmt\"\n\t\"strings\"\n)\n", "import (\n\t\"os\"\n\t\"sort\"\n\t\"strings\"\n)\n\nfunc Sum(s string) string {\n\tsort.Ints(nil)\n\treturn strings.ToUpper(s)\n}\n", "import (\n\t\"fmt\"\n\t\"sort\"\n\t\"strings\"\n)\n"},
+		"single lines": {"import \"fmt\"\nimport \"strings\"\n", "import \"unicode\"\n\nfunc Sum(s string) string {\n\treturn strings.Map(unicode.ToUpper, s)\n}\n", "import \"fmt\"\nimport \"strings\"\nimport \"unicode\"\n"},
+		"no more":      {"import (\n\t\"fmt\"\n\t\"strings\"\n)\n", "func Sum(s string) string {\n\treturn s + s\n}\n", "import (\n\t\"fmt\"\n)\n"},
+		"a named one":  {"import (\n\t\"fmt\"\n\t\"strings\"\n)\n", "import r \"math/rand/v2\"\n\nfunc Sum(s string) string {\n\treturn strings.Repeat(s, r.Int())\n}\n", "import (\n\t\"fmt\"\n\tr \"math/rand/v2\"\n\t\"strings\"\n)\n"},
+	} {
+		before := "package a\n\n" + c.imports + body
+		after, _, err := Put("a.go", before, c.answer)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if !strings.HasPrefix(after, "package a\n\n"+c.want+"\n") {
+			t.Errorf("%s:\n%s", name, after)
+		}
+		if _, err := parser.ParseFile(token.NewFileSet(), "a.go", after, parser.AllErrors); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
