@@ -106,6 +106,15 @@ func (m *Mirror) Tip(ctx context.Context, ref string) (string, error) {
 	return at, err
 }
 
+// Descends reports whether a commit is another one, or has it among its ancestors. Both are full ids.
+func (m *Mirror) Descends(ctx context.Context, commit, ancestor string) (is bool, err error) {
+	err = m.pool.Use(ctx, func(o *objects.DB) (err error) {
+		is, err = objects.Descends(ctx, o, plumbing.NewHash(commit), plumbing.NewHash(ancestor))
+		return err
+	})
+	return is, err
+}
+
 func (m *Mirror) lookup(o *objects.DB, rev string) (plumbing.Hash, error) {
 	if rev == "HEAD" {
 		var err error

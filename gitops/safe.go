@@ -67,7 +67,8 @@ const workflowDir = ".github/workflows"
 // are moved to Split, and the rest is pushed.
 //
 // It returns an error only for temporary failures ([ErrUnavailable], a full disk, an
-// ended context): the work is unchanged, and the caller can retry.
+// ended context): the work is unchanged, and the caller can retry. Pushed.Commit is then the commit
+// that was sent last, and has arrived if only the answer was lost.
 func (m *Mirror) PushSafe(ctx context.Context, p SafePush) (Pushed, error) {
 	if err := (Push{Commit: p.Commit, Ref: p.Ref}).check(); err != nil {
 		return Pushed{}, fmt.Errorf("push: %w", err)
@@ -155,7 +156,9 @@ func (s *pushing) push(ctx context.Context, p Push) error {
 	}
 	err = fmt.Errorf("push %s: %w", p.Ref, err)
 	s.out.Causes = append(s.out.Causes, err)
-	s.done = !isFinal(err)
+	if s.done = !isFinal(err); s.done {
+		s.out.Commit = p.Commit //control:sent-as
+	}
 	return err
 }
 

@@ -31,7 +31,7 @@ type checkpoints struct {
 
 	branch     string         // target of the checkpoints
 	published  string         // last checkpoint on the branch, or the commit where the session began
-	unsure     string         // commit that is on the branch if a push without an answer was carried out
+	unsure     []unsure       // pushes without an answer, since the last one with one
 	since      string         // commit of the base branch contained in the branch
 	merge      *session.Merge // merge in the saved state but not on the branch; nil if none
 	moved      bool           // the branch has commits that the workspace lacks
@@ -228,7 +228,7 @@ func (c *checkpoints) Publish(ctx context.Context, p agent.Publication) (session
 	if err != nil || out.Parked {
 		return out, err
 	}
-	c.published, c.unsure, c.merge = out.Commit, "", nil
+	c.published, c.unsure, c.merge = out.Commit, nil, nil
 	if p.Merge != nil {
 		c.since = p.Merge.Commit
 	}
@@ -236,17 +236,29 @@ func (c *checkpoints) Publish(ctx context.Context, p agent.Publication) (session
 	return out, err
 }
 
-// parent returns the parent of the next commit: was, or the commit of a push without an answer if the
-// branch has it. That is the session's own, and no obstacle.
+// unsure is a push without an answer: of commit, which may have been sent as a replay on commits of others.
+type unsure struct{ commit, sent string }
+
+// parent returns the parent of the next commit: was, or the newest commit of the pushes without an answer
+// that reached the branch. That is the session's own, and no obstacle, also below later commits of others.
 func (c *checkpoints) parent(ctx context.Context, was string) (string, error) {
-	if c.unsure == "" {
+	if len(c.unsure) == 0 {
 		return was, nil
 	}
 	at, err := c.job.Repo.Tip(ctx, "refs/heads/"+c.branch)
-	if err == nil && at == c.unsure { //control:lost-push-is-ours
-		return at, nil
+	if err != nil || at == "" {
+		return was, err
 	}
-	return was, err
+	for _, u := range slices.Backward(c.unsure) {
+		there, err := c.job.Repo.Descends(ctx, at, u.sent)
+		if err != nil {
+			return was, err
+		}
+		if there { //control:lost-push-is-ours
+			return u.commit, nil
+		}
+	}
+	return was, nil
 }
 
 // wholeChanges returns the changes from base to commit, as a pull request shows them.

@@ -1,6 +1,7 @@
 package work
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,7 +33,7 @@ func (c *checkpoints) push(
 		Guarded: c.sensitive, Sign: c.signer(), Merges: p.Merge != nil,
 	})
 	if err != nil {
-		c.unsure = out.Commit
+		c.unsure = append(c.unsure, unsure{commit: out.Commit, sent: cmp.Or(done.Commit, out.Commit)})
 		return out, fmt.Errorf("push checkpoint: %w", err)
 	}
 	out.Sent = pushReport(done, c.branch)

@@ -18,6 +18,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/handrail-bot/handrail/agent"
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/gitops"
@@ -85,6 +87,83 @@ func TestLostPush(t *testing.T) {
 	if n := strings.TrimSpace(d.git("rev-list", "--count", before+"..agent/1")); n != "2" {
 		t.Errorf("%s commits", n)
 	}
+}
+
+// TestLostPushes loses answers to pushes at random: of pushes that arrived and of those that did not, several in a
+// row, with commits of a maintainer before, between and behind them, in files of their own or to the same line as the
+// session's older text. No work of either is lost, no second branch is made for a conflict with the session's own
+// work, and git agrees with the files that are told.
+func TestLostPushes(t *testing.T) {
+	t.Parallel()
+	seeds := 40
+	if longtest.Long() {
+		seeds = 2000
+	}
+	did := map[string]int{}
+	for seed := range seeds {
+		d := newDiffTrial(t, uint64(seed))
+		d.step()
+		theirs := map[string]string{}
+		losing := true
+		d.saves.job.Push = func(ctx context.Context, p gitops.SafePush) (gitops.Pushed, error) {
+			if !losing {
+				return d.job.Repo.PushSafe(ctx, p)
+			}
+			if d.r.IntN(2) == 0 { // it did not arrive
+				did["away"]++
+				return gitops.Pushed{Commit: p.Commit}, gitops.ErrUnavailable
+			}
+			did["lost"]++
+			out, err := d.job.Repo.PushSafe(ctx, p)
+			return gitops.Pushed{Commit: out.Commit}, errors.Join(err, gitops.ErrUnavailable)
+		}
+		files := maps.Clone(d.files)
+		for range 1 + d.r.IntN(5) {
+			if d.r.IntN(3) == 0 {
+				did["maintainer"]++
+				name := fmt.Sprintf("theirs%d.txt", d.r.IntN(3))
+				theirs[name] = d.text(2)
+				d.theirs(name, theirs[name])
+			}
+			files["copies.txt"] = strings.Repeat("one\n", d.r.IntN(3)) + d.text(1)
+			if d.r.IntN(2) == 0 {
+				files[d.name()] = d.text(3)
+			}
+			d.save(files)
+			_, err := d.saves.Publish(t.Context(), agent.Publication{Turn: 1, Saved: d.at.Saved, When: time.Unix(1_700_000_000, 0), Parent: d.at.Published, Subject: "One"})
+			if !errors.Is(err, gitops.ErrUnavailable) && err != nil {
+				t.Fatalf("seed %d: %v", seed, err)
+			}
+		}
+		losing = false
+		files["copies.txt"] = d.text(2)
+		d.save(files)
+		d.publish()
+		maps.Copy(files, theirs)
+		if d.at.Branch != "agent/1" || !maps.Equal(d.files, files) {
+			t.Fatalf("seed %d: on %s, %+v:\n%s", seed, d.at.Branch, d.at.Sent, cmp.Diff(files, d.files))
+		}
+	}
+	for _, event := range []string{"away", "lost", "maintainer"} {
+		if did[event] < seeds/3 {
+			t.Errorf("%d of %s: this test does not test it", did[event], event)
+		}
+	}
+}
+
+// theirs has a maintainer commit a file to the session's branch.
+func (d *diffTrial) theirs(name, text string) {
+	d.t.Helper()
+	tip := strings.TrimSpace(d.git("rev-parse", "agent/1"))
+	d.git("read-tree", tip)
+	if err := os.WriteFile(filepath.Join(d.dir, "theirs"), []byte(text), 0o600); err != nil {
+		d.t.Fatal(err)
+	}
+	blob := strings.TrimSpace(d.git("hash-object", "-w", "theirs"))
+	d.git("update-index", "--add", "--cacheinfo", "100644,"+blob+","+name)
+	tree := strings.TrimSpace(d.git("write-tree"))
+	d.git("update-ref", "refs/heads/agent/1", strings.TrimSpace(d.git("commit-tree", tree, "-p", tip, "-m", "theirs")), tip)
+	d.git("read-tree", "HEAD")
 }
 
 // diffTrial is one session on a clone.

@@ -226,7 +226,7 @@ var controlsOfAgent = []control{
 	{"claims-in-files", "false", "./agent", "TestFilesFormGivesUp"},
 	{"same-again", "false", "./agent", "TestTheSameAgain"},
 	{"blank-is-no-change", "false", "./agent", "TestBlankLinesAreNoChange"},
-	{"only-the-function", "drop", "./agent", "TestOnlyTheFunction"},
+	{"only-the-function", "false", "./agent", "TestOnlyTheFunction"},
 	{"unused-import", "false", "./agent/patch/fragment", "TestGoImports"},
 	{"passed-tests-are-left-out", "false", "./agent/testrun", "TestOwn"},
 	{"parts-in-view", "false", "./agent", "TestFileShownInPart"},

@@ -8,17 +8,24 @@ import (
 	"github.com/handrail-bot/handrail/agent/workspace/outline"
 )
 
-// Only returns of text the function that a model was asked for, with its imports and the new
-// definitions that it uses. Models add examples, tests and other versions of the rest, of which before,
-// the file, knows more. It returns text as it is if the function is missing.
-func Only(name, before, text, function string) string {
+// PutOnly replaces a function of before by that of text, with its imports and the new definitions that
+// it uses: a model that is asked for one function adds examples, tests and other versions of the rest.
+// It returns false if text does not have the function, or only its head.
+func PutOnly(name, before, text, function string) (after string, ok bool) {
 	is, old := definitions(name, text), definitions(name, before)
-	first := named(is, function)
-	if first == nil || named(old, function) == nil {
-		return text
+	d := named(is, function)
+	if d == nil || named(old, function) == nil || isHollow(strings.Split(text, "\n"), *d) {
+		return "", false
 	}
+	after, _, err := Put(name, before, only(name, text, *d, is, old))
+	return after, err == nil
+}
+
+// only returns the function first of text, within its types, with the imports of text and the new definitions that
+// it uses.
+func only(name, text string, first definition, is, old []definition) string {
 	all := strings.Split(text, "\n")
-	kept := []definition{*first}
+	kept := []definition{first}
 	for i := 0; i < len(kept); i++ {
 		words := strings.FieldsFunc(strings.Join(all[kept[i].line:kept[i].to], "\n"), func(r rune) bool {
 			return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r)

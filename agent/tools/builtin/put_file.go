@@ -61,11 +61,10 @@ func putFile(k *tools.Kit) tools.Tool {
 		if err != nil {
 			return plan{}, err
 		}
-		if only != "" && c.existed {
-			content = fragment.Only(c.path, c.before, content, only) //control:only-the-function
-		}
-		if err := c.put(content); err != nil {
-			return plan{}, err
+		if !c.putOnly(content, only) {
+			if err := c.put(content); err != nil {
+				return plan{}, err
+			}
 		}
 		if !c.same() {
 			c.notes = append(c.notes, "It is changed by:\n"+strings.TrimSpace(c.display()))
@@ -85,6 +84,20 @@ func inFolder(ctx context.Context, k *tools.Kit, c change) error {
 		err = fmt.Errorf("%s: nothing was written, because there is no folder %s, and the task does not name it", c.path, folder)
 	}
 	return err
+}
+
+// putOnly replaces the function that the model was asked for, if there is one, and reports whether it did.
+func (c *change) putOnly(content, function string) bool {
+	if function == "" || !c.existed {
+		return false
+	}
+	content, _ = patch.Clean(c.path, c.before, content)
+	content = tabsAs(c.before, content)
+	text, ok := fragment.PutOnly(c.path, unixLines(c.before), unixLines(content), function)
+	if ok { //control:only-the-function
+		c.after = patch.MatchForm(c.before, text)
+	}
+	return ok
 }
 
 // put makes content the text of the file, or replaces the definitions in content, or the lines that it
