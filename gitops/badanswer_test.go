@@ -42,6 +42,23 @@ func (b *badLine) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
+// TestReplayIsSentWithoutAnswer: the answer to a push is lost, and what was pushed is a replay on commits of others.
+// The caller learns its commit.
+func TestReplayIsSentWithoutAnswer(t *testing.T) {
+	t.Parallel()
+	url, bare, work := newRemote(t).repo("one", map[string]string{"a": "1\n"})
+	line := &badLine{on: "POST /one.git/git-receive-pack", how: badWays["empty"]}
+	m := must(newStore(t, func(c *Config) { c.HTTP = line }).Mirror(t.Context(), url))(t)
+	head := must(m.Resolve(t.Context(), "main"))(t)
+	ours := must(m.Checkpoint(t.Context(), Checkpoint{Parent: head, Changes: []Change{put("ours", "1\n")}, Meta: Meta{Message: "x"}}))(t)
+	commitFiles(t, work, "theirs", map[string]string{"theirs": "2\n"})
+	git(t, work, "push", "-q", "origin", "main")
+	out, err := m.PushSafe(t.Context(), SafePush{Commit: ours.ID, Base: head, Ref: "refs/heads/main"})
+	if tip := git(t, bare, "rev-parse", "main"); !errors.Is(err, ErrUnavailable) || out.Commit != tip || tip == ours.ID {
+		t.Errorf("sent %s, the branch is at %s: %v", out.Commit, tip, err)
+	}
+}
+
 // badWays are ways in which an answer of git's is none, although its status is 200.
 var badWays = map[string]func([]byte) []byte{
 	"empty":    func([]byte) []byte { return nil },

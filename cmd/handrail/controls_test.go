@@ -94,6 +94,7 @@ var controls = slices.Concat(controlsOfAgent, controlsOfBot, controlsOfReview, c
 	{"not-merged-by-lines", "false", "./gitops", "TestPushSafeGuards"},
 	{"dropped-stays-off", "false", "./gitops", "TestPushSafeGuards"},
 	{"lost-push-is-ours", "false", "./agent/work", "TestLostPush"},
+	{"sent-as", "drop", "./gitops", "TestReplayIsSentWithoutAnswer"},
 	{"pushed-before", "call Descends false, error(nil)", "./gitops", "TestPushSafeGuards"},
 	{"rewound-branch", "drop", "./gitops", "TestPushSafeGuards"},
 	{"programs-computed of computed-blob", `value mode != "x"`, "./cmd/handrail", "TestApprovalAgainstPrograms"},
