@@ -423,25 +423,28 @@ func definitions(name, text string) []definition {
 	return out
 }
 
-// outlineOf returns the definitions of a file or of a part of it: in JavaScript methods look like
-// definitions only inside a class.
+// outlineOf returns the definitions of a file or of a part of it: in some languages methods look like
+// definitions only inside a class, in PHP all code only behind its mark.
 func outlineOf(name, text string) []outline.Def {
 	defs, _, _ := outline.Of(name, []byte(text))
+	head := "class C {\n"
 	switch outline.Language(name) {
-	case "javascript", "typescript", "tsx":
+	case "javascript", "typescript", "tsx", "java", "csharp":
+	case "php":
+		head = "<?php " + head
 	default:
 		return defs
 	}
 	if len(defs) > 0 {
 		return defs
 	}
-	defs, _, _ = outline.Of(name, []byte("class C {\n"+text+"\n}\n"))
+	defs, _, _ = outline.Of(name, []byte(head+text+"\n}\n"))
 	if len(defs) > 0 && defs[0].Name == "C" {
 		defs = defs[1:]
 	}
 	for i := range defs {
 		d := &defs[i]
-		d.Name, d.Line, d.Depth = strings.TrimPrefix(d.Name, "C."), d.Line-1, max(d.Depth-1, 0)
+		d.Name, d.Line, d.Depth = strings.TrimPrefix(strings.TrimPrefix(d.Name, "C."), "C::"), d.Line-1, max(d.Depth-1, 0)
 	}
 	return defs
 }

@@ -96,7 +96,7 @@ func changedFunction(r *rand.Rand, name, text string) (answer, want string) {
 		return "", ""
 	}
 	at := d.line + 1 + r.Intn(d.to-d.line-2)
-	if strings.TrimSpace(all[at]) == "" {
+	if s := strings.TrimSpace(all[at]); s == "" || s == "{" {
 		return "", ""
 	}
 	all[at] += "  changed"

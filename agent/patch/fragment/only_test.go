@@ -66,3 +66,19 @@ func TestGoImports(t *testing.T) {
 		}
 	}
 }
+
+// TestMethodsAlone puts a method that is written without its class into it, in languages in which it looks like none.
+func TestMethodsAlone(t *testing.T) {
+	for name, c := range map[string]struct{ before, answer string }{
+		"A.java": {"package a;\n\nclass A {\n    private int n;\n\n    int one() {\n        return OLD;\n    }\n\n    int two() {\n        return 2;\n    }\n}\n", "int one() {\n    return NEW;\n}\n"},
+		"A.cs":   {"namespace N\n{\n    class A\n    {\n        public int One()\n        {\n            return OLD;\n        }\n\n        public int Two() { return 2; }\n    }\n}\n", "public int One()\n{\n    return NEW;\n}\n"},
+		"a.php":  {"<?php\n\nclass A\n{\n    public function one(): int\n    {\n        return OLD;\n    }\n\n    private function two() { return 2; }\n}\n", "    public function one(): int\n    {\n        return NEW;\n    }\n"},
+		"b.php":  {"<?php\n\nfunction one() {\n    return OLD;\n}\n\nfunction two() {\n    return 2;\n}\n", "<?php\nfunction one() {\n    return NEW;\n}\n"},
+		"a.ts":   {"export class A {\n  one(): number {\n    return OLD;\n  }\n\n  two(): number {\n    return 2;\n  }\n}\n", "one(): number {\n  return NEW;\n}\n"},
+	} {
+		after, replaced, err := Put(name, c.before, c.answer)
+		if want := strings.Replace(c.before, "OLD", "NEW", 1); err != nil || after != want || !Is(name, c.before, c.answer) {
+			t.Errorf("%s: replaced %v, %v\n%s", name, replaced, err, after)
+		}
+	}
+}
