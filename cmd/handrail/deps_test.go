@@ -84,7 +84,7 @@ var arrows = map[string][]string{
 	"agent/patch/syntax":            {"agent/workspace/outline"},
 	"agent/acp":                     {},
 	"agent/acp/acptest":             {},
-	"agent/guest":                   {"agent/acp", "agent/compact", "agent/llm", "agent/mcp", "agent/patch", "agent/session", "agent/tools", "agent/workspace", "policy", "policy/phrase", "policy/untrusted"},
+	"agent/guest":                   {"agent/acp", "agent/compact", "agent/llm", "agent/mcp", "agent/patch", "agent/session", "agent/tools", "agent/workspace", "policy", "policy/phrase", "policy/shell", "policy/untrusted"},
 	"agent/seat":                    {},
 	"agent/llm/...":                 {"agent/llm", "agent/llm/wire"},
 	"agent/llm/mend":                {},
@@ -105,7 +105,7 @@ var arrows = map[string][]string{
 	"agent/tools":                   {"agent/index", "agent/llm", "agent/mcp", "agent/patch", "agent/session", "agent/workspace", "policy", "policy/*"},
 	"agent/testrun":                 {"agent/session", "agent/workspace"},
 	"agent/tools/github":            {"agent/tools", "policy", "policy/untrusted"},
-	"agent/tools/builtin":           {"agent/index", "agent/llm", "agent/llm/mend", "agent/mcp", "agent/patch", "agent/patch/syntax", "agent/session", "agent/testrun", "agent/patch/fragment", "agent/tools", "agent/workspace", "policy", "policy/typo", "policy/phrase", "policy/untrusted"},
+	"agent/tools/builtin":           {"agent/index", "agent/llm", "agent/llm/mend", "agent/mcp", "agent/patch", "agent/patch/syntax", "agent/session", "agent/testrun", "agent/patch/fragment", "agent/tools", "agent/workspace", "policy", "policy/typo", "policy/phrase", "policy/shell", "policy/untrusted"},
 	"agent/tools/toolstest":         {"agent/session", "agent/tools", "agent/tools/builtin", "agent/workspace", "agent/workspace/local", "policy"},
 	"agent/...":                     {"agent/llm", "agent/session", "agent/workspace", "policy", "policy/*"},
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/policy/phrase"
+	"github.com/handrail-bot/handrail/policy/shell"
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
@@ -14,10 +15,7 @@ import (
 func Command(words ...string) string {
 	out := []string{"handrail"}
 	for _, w := range words {
-		if w == "" || strings.Trim(w, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:@,+") != "" {
-			w = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
-		}
-		out = append(out, w)
+		out = append(out, shell.Quote(w))
 	}
 	return strings.Join(out, " ")
 }
