@@ -12,6 +12,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/agent/workspace"
 	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/phrase"
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
@@ -47,18 +48,11 @@ func (p Problems) after(ctx context.Context, kind policy.Kind) (string, error) {
 			call = "command"
 		}
 		return fmt.Sprintf("[Reminder: this %s brought %s; there were %d before:\n%s]",
-			call, errorsOf(len(brought)), before, linesOf(brought)), nil
+			call, phrase.Count(len(brought), "error"), before, linesOf(brought)), nil
 	case lost > 0:
-		return fmt.Sprintf("[Reminder: %s less than before.]", errorsOf(lost)), nil
+		return fmt.Sprintf("[Reminder: %s less than before.]", phrase.Count(lost, "error")), nil
 	}
 	return "", nil
-}
-
-func errorsOf(n int) string {
-	if n == 1 {
-		return "1 error"
-	}
-	return fmt.Sprintf("%d errors", n)
 }
 
 // newErrors returns the new errors as lines, and the numbers of those that are gone and of those
@@ -145,5 +139,5 @@ func (f *finisher) checkProblems(ctx context.Context) (bool, error) {
 	return true, f.tell(ctx, session.NoteProblems, fmt.Sprintf(
 		"You said that the task is complete, but your change has %s that the base does not have:\n%s\n\n"+
 			"Mend this and complete again. If it is no mistake, complete again and say why.",
-		errorsOf(len(brought)), linesOf(brought)))
+		phrase.Count(len(brought), "error"), linesOf(brought)))
 }

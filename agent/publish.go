@@ -9,6 +9,7 @@ import (
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/phrase"
 )
 
 // scratchDir is the model's directory for temporary files. The prompt names it.
@@ -350,11 +351,8 @@ func (s Saved) checkpoint(parent string) session.Checkpoint {
 
 func firstLine(s string, most int) string {
 	s, _, more := strings.Cut(strings.TrimSpace(s), "\n")
-	if r := []rune(s); len(r) > most {
-		return string(r[:most-1]) + "…"
+	if short := phrase.Short(s, most); short != s || !more {
+		return short
 	}
-	if more {
-		s += " …"
-	}
-	return s
+	return s + " …"
 }

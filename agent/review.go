@@ -4,10 +4,10 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/phrase"
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
@@ -80,7 +80,7 @@ func (p *publisher) refusal(g *session.CallState) (string, bool) {
 // takenBackText describes reverted changes. It adds that the command ran if one made some of
 // them.
 func (p *publisher) takenBackText(paths []string, why string) string {
-	text := fmt.Sprintf("The change to %s was taken back. ", wordList(paths))
+	text := fmt.Sprintf("The change to %s was taken back. ", phrase.List(paths))
 	byTool, ran := map[string]bool{}, false
 	for _, c := range p.Last {
 		if c.Result == nil {
@@ -95,13 +95,4 @@ func (p *publisher) takenBackText(paths []string, why string) string {
 		return "The command ran. " + text + "The rest of what it did stays. " + why
 	}
 	return text + why
-}
-
-// wordList writes "a, b and c".
-func wordList(list []string) string {
-	last := len(list) - 1
-	if last < 1 {
-		return strings.Join(list, "")
-	}
-	return strings.Join(list[:last], ", ") + " and " + list[last]
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/handrail-bot/handrail/agent/llm"
 	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/policy/phrase"
 )
 
 // summarize returns an outcome with a summary from the first source that has one: the
@@ -80,7 +81,7 @@ func (f *finisher) filesRead() string {
 	case len(names) == 1:
 		return names[0] + " was read, and nothing else."
 	}
-	return wordList(names) + " were read, and nothing else."
+	return phrase.List(names) + " were read, and nothing else."
 }
 
 // lastExplanation returns the model's latest explanation along the way, since the user's

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/handrail-bot/handrail/policy/phrase"
 	"github.com/handrail-bot/handrail/policy/reach"
 	"github.com/handrail-bot/handrail/policy/shell"
 	"github.com/handrail-bot/handrail/policy/untrusted"
@@ -448,11 +449,7 @@ func nameList(list []string) string {
 	if n := len(list) - maxNamedFiles; n > 0 {
 		list = append(slices.Clone(list[:maxNamedFiles]), fmt.Sprintf("%d more", n))
 	}
-	last := len(list) - 1
-	if last < 1 {
-		return strings.Join(list, "")
-	}
-	return strings.Join(list[:last], ", ") + " and " + list[last]
+	return phrase.List(list)
 }
 
 func (p *Policy) allowStep(f facts, d *Decision) bool {

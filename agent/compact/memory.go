@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/handrail-bot/handrail/policy/phrase"
 )
 
 // Maximum numbers of entries in the notes. The newest entries are kept.
@@ -46,7 +48,7 @@ func (n *Notes) Observe(s Step) {
 		} else if len(s.Paths) > 0 {
 			what += " " + s.Paths[0]
 		}
-		why := firstLine(s.Result)
+		why := phrase.FirstLine(s.Result)
 		if s.OK {
 			why = lastLine(s.Result)
 		}
@@ -110,11 +112,6 @@ func (n *Notes) String() string {
 		}
 	}
 	return b.String()
-}
-
-func firstLine(s string) string {
-	s, _, _ = strings.Cut(strings.TrimSpace(s), "\n")
-	return s
 }
 
 func lastLine(s string) string {

@@ -15,6 +15,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/agent/tools"
 	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/shell"
 )
 
 // The tools that stand for the agent's own ones.
@@ -171,22 +172,12 @@ func (r request) text(keys ...string) string {
 			return one
 		case json.Unmarshal(in[key], &list) == nil && len(list) > 0:
 			for i, w := range list {
-				list[i] = quoted(w)
+				list[i] = shell.Quote(w)
 			}
 			return strings.Join(list, " ")
 		}
 	}
 	return ""
-}
-
-// quoted writes a word for a shell.
-func quoted(w string) string {
-	if w != "" && !strings.ContainsFunc(w, func(c rune) bool {
-		return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=:,@%+", c)
-	}) {
-		return w
-	}
-	return "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
 }
 
 // display shows a request to its approver: the differences, or all of the input.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/handrail-bot/handrail/agent/acp"
 	"github.com/handrail-bot/handrail/agent/llm"
+	"github.com/handrail-bot/handrail/policy/phrase"
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
@@ -192,13 +193,7 @@ func whole(s string) string {
 }
 
 // oneLine does the same, and cuts it.
-func oneLine(s string) string {
-	s = whole(s)
-	if r := []rune(s); len(r) > maxTitle {
-		s = string(r[:maxTitle]) + "…"
-	}
-	return s
-}
+func oneLine(s string) string { return phrase.Short(whole(s), maxTitle) }
 
 func (a *answer) call(of asked, name string, args []byte) {
 	a.asked = append(a.asked, of)

@@ -27,6 +27,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/policy/phrase"
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
@@ -337,9 +338,5 @@ const maxReason = 300
 
 // oneLine makes a server's words one visible line.
 func oneLine(s string) string {
-	s = untrusted.EscapeLine(strings.ToValidUTF8(s, "�"))
-	if r := []rune(s); len(r) > maxReason {
-		s = string(r[:maxReason]) + "…"
-	}
-	return s
+	return phrase.Short(untrusted.EscapeLine(strings.ToValidUTF8(s, "�")), maxReason)
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/handrail-bot/handrail/policy/phrase"
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
@@ -143,11 +144,8 @@ const maxQuestion = 2000
 
 func (f form) question(server, tool, message string) *Question {
 	message, _ = untrusted.CleanPlain(strings.ToValidUTF8(message, "�"))
-	if r := []rune(message); len(r) > maxQuestion {
-		message = string(r[:maxQuestion]) + "…"
-	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "The tool %s of the MCP server %s asks:\n\n%s\n", oneLine(tool), server, strings.TrimSpace(message))
+	fmt.Fprintf(&b, "The tool %s of the MCP server %s asks:\n\n%s\n", oneLine(tool), server, strings.TrimSpace(phrase.Short(message, maxQuestion)))
 	how := "Answer with the value"
 	if len(f) > 1 {
 		how = "Answer with a line NAME: VALUE for each"

@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/handrail-bot/handrail/policy/pattern"
+	"github.com/handrail-bot/handrail/policy/shell"
 )
 
 // configFiles is the tree to read. The error for a missing file wraps
@@ -173,22 +174,12 @@ func commands(data json.RawMessage) (lines []string, err error) {
 	return lines, nil
 }
 
-var plainWord = pattern.Lazy(`^[A-Za-z0-9_./:@%+,-]+$`)
-
 // shellLine quotes words for a shell.
 func shellLine(words []string) string {
 	for i, w := range words {
-		words[i] = quoteWord(w)
+		words[i] = shell.Quote(w)
 	}
 	return strings.Join(words, " ")
-}
-
-// quoteWord quotes a word for a shell.
-func quoteWord(word string) string {
-	if plainWord().MatchString(word) {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
 // plain blanks the comments and trailing commas of a devcontainer.json. Positions in

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"path"
 	"strings"
+
+	"github.com/handrail-bot/handrail/policy/phrase"
 )
 
 // Subject returns the name of a checkpoint, derived from its changes.
@@ -22,7 +24,7 @@ func Subject(files []FileChange) string {
 		if files[0].In != "" && len(in) <= maxTitle && !strings.ContainsAny(in, "\n\r") { //control:subject-names-the-function
 			return in
 		}
-		return fmt.Sprintf("%s %s", verbs[files[0].Kind], shortName(files[0].Path, 60))
+		return fmt.Sprintf("%s %s", verbs[files[0].Kind], phrase.Short(phrase.FirstLine(files[0].Path), 60))
 	}
 	if text := listed(verbs, files); text != "" {
 		return text
@@ -33,7 +35,7 @@ func Subject(files []FileChange) string {
 			return fmt.Sprintf("Change %d files", len(files))
 		}
 	}
-	return fmt.Sprintf("Change %d files in %s", len(files), shortName(dir, 50))
+	return fmt.Sprintf("Change %d files in %s", len(files), phrase.Short(phrase.FirstLine(dir), 50))
 }
 
 // listed names up to three files by their verbs, or returns "" if they do not fit.
@@ -56,13 +58,4 @@ func listed(verbs map[ChangeKind]string, files []FileChange) string {
 		return ""
 	}
 	return out
-}
-
-// shortName returns the first line of a name, cut to at most most characters.
-func shortName(s string, most int) string {
-	s, _, _ = strings.Cut(strings.TrimSpace(s), "\n")
-	if r := []rune(s); len(r) > most {
-		return string(r[:most-1]) + "…"
-	}
-	return s
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/handrail-bot/handrail/policy/phrase"
 )
 
 // TestsSay is the meaning of the output of a test run, if it is not that of the exit status.
@@ -69,11 +71,8 @@ func (t *TestRun) line() string { return inCode(t.Line) }
 
 // inCode returns a text as code in one line of Markdown.
 func inCode(s string) string {
-	line := []rune(strings.Join(strings.Fields(strings.ReplaceAll(s, "`", "'")), " "))
-	if len(line) > maxTestLine {
-		line = append(line[:maxTestLine-1], '…')
-	}
-	return "`" + string(line) + "`"
+	line := strings.Join(strings.Fields(strings.ReplaceAll(s, "`", "'")), " ")
+	return "`" + phrase.Short(line, maxTestLine) + "`"
 }
 
 // maxFaults is the maximum number of files that do not parse to name.

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/policy/phrase"
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
@@ -23,10 +24,7 @@ func Report(task session.Task, out session.Outcome) session.Result {
 		OK: !out.Status.Failed() && out.Status != session.StatusOutOfBudget && out.Status != session.StatusStopped,
 	}
 	how := map[bool]string{true: "is done", false: "did not come to its end"}[res.OK]
-	turns := fmt.Sprintf("%d turns", out.Turns)
-	if out.Turns == 1 {
-		turns = "1 turn"
-	}
+	turns := phrase.Count(out.Turns, "turn")
 	fmt.Fprintf(&b, "The sub-task %s, after %s.", how, turns)
 	if !res.OK && out.Reason != "" {
 		b.WriteString(" " + untrusted.EscapeLine(out.Reason))

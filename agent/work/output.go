@@ -8,6 +8,7 @@ import (
 
 	"github.com/handrail-bot/handrail/agent"
 	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/policy/phrase"
 	"github.com/handrail-bot/handrail/policy/secret"
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
@@ -71,11 +72,7 @@ func (t *tail) last() string {
 	text, _ = untrusted.CleanPlain(text)
 	text, _ = t.redactor.Redact(text) //control:redact-last-line
 	text = strings.TrimSpace(text)
-	text = strings.TrimSpace(text[strings.LastIndexByte(text, '\n')+1:])
-	if line := []rune(text); len(line) > maxLastLine {
-		text = string(line[:maxLastLine-1]) + "…"
-	}
-	return text
+	return phrase.Short(strings.TrimSpace(text[strings.LastIndexByte(text, '\n')+1:]), maxLastLine)
 }
 
 // timedOut returns a function that reads the calls of a session that ran out of time.

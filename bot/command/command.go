@@ -18,6 +18,7 @@ import (
 	"unicode"
 
 	"github.com/handrail-bot/handrail/bot/render/usage"
+	"github.com/handrail-bot/handrail/policy/phrase"
 	"github.com/handrail-bot/handrail/policy/typo"
 )
 
@@ -333,12 +334,7 @@ func flag(c *Command, name, value string) error {
 	return nil
 }
 
-func clip(s string) string {
-	if r := []rune(s); len(r) > 40 {
-		return string(r[:40]) + "…"
-	}
-	return s
-}
+func clip(s string) string { return phrase.Short(s, 41) }
 
 func wrong(format string, args ...any) error {
 	return &Error{Public: fmt.Sprintf(format, args...) + fmt.Sprintf(usage.ListIs, prefix)}

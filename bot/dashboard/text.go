@@ -2,10 +2,10 @@ package dashboard
 
 import (
 	"fmt"
-	"strings"
 	"time"
 	"unicode/utf8"
 
+	"github.com/handrail-bot/handrail/policy/phrase"
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
@@ -48,11 +48,7 @@ func exact(s string) string { return untrusted.EscapeVisible(s) } //control:dash
 
 // line returns a text for one line, cut to a number of characters.
 func line(s string, most int) string {
-	s, _, _ = strings.Cut(strings.TrimSpace(s), "\n")
-	if r := []rune(s); len(r) > most {
-		s = string(r[:most-1]) + "…"
-	}
-	return untrusted.EscapeLine(s)
+	return untrusted.EscapeLine(phrase.Short(phrase.FirstLine(s), most))
 }
 
 func bytesOf(n int) string {

@@ -11,6 +11,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/ghapp/reads"
+	"github.com/handrail-bot/handrail/policy/phrase"
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
@@ -89,9 +90,5 @@ const maxPages = 3
 // shown returns a line of a stranger as a reader sees it.
 func shown(text string) string {
 	text, _ = untrusted.CleanPlain(text)
-	text = strings.Join(strings.Fields(text), " ")
-	if r := []rune(text); len(r) > maxWords {
-		text = string(r[:maxWords-1]) + "…"
-	}
-	return text
+	return phrase.Short(strings.Join(strings.Fields(text), " "), maxWords)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/render"
 	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/phrase"
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
@@ -53,7 +54,7 @@ func (s *Session) spec(ctx context.Context, v *session.State, to, before string)
 		Summary: render.PullSummary(v, s.Thread.Number), Files: render.PullFiles(v),
 	}
 	if title := words.Line(set.Title); title != "" { //control:title-template
-		out.Title = cut(title, maxTitle)
+		out.Title = phrase.Short(title, maxTitle)
 	}
 	switch {
 	case set.Body != "":
@@ -81,14 +82,6 @@ func titleOf(v *session.State) string {
 		}
 	}
 	return v.Task.Convention.Fit(session.Subject(v.Files), v.Files, v.Task.Text)
-}
-
-// cut truncates a line to n characters.
-func cut(line string, n int) string {
-	if r := []rune(line); len(r) > n {
-		return string(r[:n-1]) + "…"
-	}
-	return line
 }
 
 func number(n int) string { return "#" + strconv.Itoa(n) }

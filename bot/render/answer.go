@@ -5,6 +5,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/policy/phrase"
 )
 
 const (
@@ -34,7 +35,7 @@ func Answer(s *session.State) []string {
 		parts[len(parts)-1] += fmt.Sprintf(
 			"\n---\n\nI stop here: an answer gets at most %d comments, and %s are missing. Ask for the rest with `/agent …`.\n",
 			maxParts,
-			plural(missing, "character"),
+			phrase.Count(missing, "character"),
 		)
 	}
 	return parts

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/policy/phrase"
 )
 
 // CheckName is the name of the check run that shows a session on its commits.
@@ -40,7 +41,7 @@ func CheckTitle(s *session.State) string {
 		t = withdrawn
 	}
 	if len(s.Files) > 0 {
-		t += fmt.Sprintf(" · %s, %s", plural(len(s.Files), "file"), counts(total(s.Files)))
+		t += fmt.Sprintf(" · %s, %s", phrase.Count(len(s.Files), "file"), counts(total(s.Files)))
 	}
 	return t
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/policy/phrase"
 )
 
 // whyItBegan returns the reason for the current request if no user wrote it.
@@ -26,7 +27,7 @@ func whyItBegan(s *session.State) string {
 
 // ChecksFailed returns the reason for a session to continue after failed checks.
 func ChecksFailed(n int, commit string) string {
-	return fmt.Sprintf("%s failed on %.7s", plural(n, "check"), commit)
+	return fmt.Sprintf("%s failed on %.7s", phrase.Count(n, "check"), commit)
 }
 
 // MendChecks returns the request to the agent to fix failed checks.
@@ -35,7 +36,7 @@ func MendChecks(n int, commit string) string {
 		"%s of your pull request failed on commit %.12s. Above is the list, with the part of each log that says why. "+
 			"Find the cause and mend it, and change nothing else; do not weaken a check to make it pass. "+
 			"If the cause is not in this repository, such as a service that was away, change nothing and say so.",
-		plural(n, "check"),
+		phrase.Count(n, "check"),
 		commit,
 	)
 }

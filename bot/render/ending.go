@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/policy/phrase"
 )
 
 // Ending returns the comment on the end of a session's last run, for a requester who no
@@ -56,7 +57,7 @@ func results(s *session.State) []string {
 	case len(s.Files) == 0 && s.Outcome.Wish != "":
 		return []string{"no changes left"}
 	case len(s.Files) > 0 && s.Phase != session.PhaseNoChanges:
-		return []string{plural(len(s.Files), "file") + " changed " + counts(total(s.Files))}
+		return []string{phrase.Count(len(s.Files), "file") + " changed " + counts(total(s.Files))}
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/phrase"
 )
 
 // NotAllowed says that a mode or a model is not allowed, and lists the allowed ones.
@@ -44,7 +45,7 @@ func TurnsLater(asked int) string {
 func FewerTurns(asked, most int) string {
 	return fmt.Sprintf(
 		"You asked for %s; a session here gets at most %d, so I work with those. A maintainer can add more later with `/agent budget +10`.",
-		plural(asked, "turn"),
+		phrase.Count(asked, "turn"),
 		most,
 	)
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/policy/phrase"
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
@@ -41,7 +42,7 @@ func Progress(s *session.State, l Links) untrusted.Post {
 	var b strings.Builder
 	phase, icon := string(s.Phase), icons[s.Phase]
 	if l.Before > 0 {
-		phase, icon = fmt.Sprintf("%s: %s ahead", session.PhaseWaitingModel, plural(l.Before, "run")), icons[session.PhaseWaitingModel]
+		phase, icon = fmt.Sprintf("%s: %s ahead", session.PhaseWaitingModel, phrase.Count(l.Before, "run")), icons[session.PhaseWaitingModel]
 	}
 	how := cmp.Or(wishOf(s), takenBack(s), fmt.Sprintf("%s **%s**", icon, phase)) //control:nothing-is-not-done
 	b.WriteString(how + headline(s) + "\n\n")
@@ -135,7 +136,7 @@ var icons = map[session.Phase]string{
 func headline(s *session.State) string {
 	parts := append(modeOf(s), results(s)...)
 	if n := s.AllTurns(); n > 0 { //control:turns-inside-are-shown
-		parts = append(parts, plural(n, "turn"))
+		parts = append(parts, phrase.Count(n, "turn"))
 	}
 	if model := s.ModelName(); model != "" {
 		parts = append(parts, "`"+strings.ReplaceAll(model, "`", "")+"`")
@@ -152,13 +153,6 @@ func modeOf(s *session.State) []string {
 		return []string{mode + " mode"}
 	}
 	return nil
-}
-
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }
 
 // changed reports whether the present request changed the branch. The result of one that did
@@ -192,7 +186,7 @@ func files(b *strings.Builder, list []session.FileChange, whose string) {
 	if len(list) == 0 {
 		return
 	}
-	fmt.Fprintf(b, "**%s changed**%s %s\n\n", plural(len(list), "file"), whose, counts(total(list)))
+	fmt.Fprintf(b, "**%s changed**%s %s\n\n", phrase.Count(len(list), "file"), whose, counts(total(list)))
 	fileList(b, list)
 }
 
@@ -365,15 +359,12 @@ func paths(list []string) string {
 	out := make([]string, 0, len(list))
 	for i, p := range list {
 		if i == 5 {
-			out = append(out, plural(len(list)-i, "more file"))
+			out = append(out, phrase.Count(len(list)-i, "more file"))
 			break
 		}
 		out = append(out, code(p))
 	}
-	if last := len(out) - 1; last > 0 {
-		return strings.Join(out[:last], ", ") + " and " + out[last]
-	}
-	return strings.Join(out, "")
+	return phrase.List(out)
 }
 
 func by(requester string) string {
@@ -452,13 +443,10 @@ func line(s string, n int) string {
 	if at := strings.IndexAny(s, "\n\r\v\f\u0085\u2028\u2029"); at >= 0 {
 		s, more = s[:at], true
 	}
-	if r := []rune(s); len(r) > n {
-		return string(r[:n-1]) + "…"
+	if short := phrase.Short(s, n); short != s || !more {
+		return short
 	}
-	if more {
-		s += " …"
-	}
-	return s
+	return s + " …"
 }
 
 // limit cuts s to at most n characters, says so, and closes an open code block. An answer

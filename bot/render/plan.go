@@ -7,6 +7,7 @@ import (
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/phrase"
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
@@ -65,7 +66,7 @@ func Before(r Request) []untrusted.Post {
 // before it.
 func askedText(a session.Asked) string {
 	if n := len(before(a)); n > 0 {
-		return fmt.Sprintf("It is long: see the %s above.", plural(n, "comment"))
+		return fmt.Sprintf("It is long: see the %s above.", phrase.Count(n, "comment"))
 	}
 	return clean(a.Display)
 }

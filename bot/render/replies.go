@@ -8,6 +8,7 @@ import (
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/thread"
+	"github.com/handrail-bot/handrail/policy/phrase"
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
@@ -75,7 +76,7 @@ func LeftOut(done, more int) string {
 	them := map[bool]string{true: "it", false: "them"}[more == 1]
 	return fmt.Sprintf(
 		"I carry out the first %s of a comment; this one had %d more, and I skipped %s. Write %s in another comment.",
-		plural(done, "command"),
+		phrase.Count(done, "command"),
 		more,
 		them,
 		them,
@@ -323,7 +324,7 @@ func whatStays(v *session.State) (text string) {
 		text += " The work so far stays on the branch."
 	}
 	if n := len(v.Unpushed); n > 0 {
-		text += " Not on the branch yet: " + plural(n, "changed file") + ", until I go on."
+		text += " Not on the branch yet: " + phrase.Count(n, "changed file") + ", until I go on."
 	} else if len(v.Checkpoints) == 0 {
 		text += " Nothing was committed."
 	}
@@ -519,7 +520,7 @@ func WhichMeant(questions, requests []session.Asked) string {
 	if len(requests) > 0 {
 		b.WriteString("; or write " + commandsFor("approve", requests) + ", or the same with `deny`")
 	}
-	fmt.Fprintf(&b, ". Open: %s.", plural(len(questions), "question"))
+	fmt.Fprintf(&b, ". Open: %s.", phrase.Count(len(questions), "question"))
 	return b.String()
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/phrase"
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
@@ -36,14 +37,14 @@ func Requests(list []Request, requester string) untrusted.Post {
 	}
 	switch {
 	case len(list) > 1 && len(open) == 0:
-		fmt.Fprintf(&b, "**%s**, all settled.\n", plural(len(list), "request"))
+		fmt.Fprintf(&b, "**%s**, all settled.\n", phrase.Count(len(list), "request"))
 	case len(open) == 0:
 		b.WriteString("Settled: nothing waits here any more.\n")
 	case len(list) > 1:
 		fmt.Fprintf(
 			&b,
 			"**%s**, %d open, the most severe first. Each needs its own answer.\n\n",
-			plural(len(list), "request"),
+			phrase.Count(len(list), "request"),
 			len(open),
 		)
 	}

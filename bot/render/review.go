@@ -6,6 +6,7 @@ import (
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/phrase"
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
@@ -20,7 +21,7 @@ func plainPaths(list []string) string {
 	out := ""
 	for i, p := range list {
 		if i == 2 {
-			return fmt.Sprintf("%s and %s", out, plural(len(list)-i, "more file"))
+			return fmt.Sprintf("%s and %s", out, phrase.Count(len(list)-i, "more file"))
 		}
 		if i > 0 {
 			out += ", "

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/policy/phrase"
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
@@ -105,7 +106,7 @@ func patchPlace(s *session.Push, what, thread string) string {
 func size(n int) string {
 	switch {
 	case n < 10_000:
-		return plural(n, "byte")
+		return phrase.Count(n, "byte")
 	case n < 10_000_000:
 		return fmt.Sprintf("%d KB", n/1000)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/phrase"
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
@@ -85,7 +86,7 @@ func Config(of Layers, v *session.State) untrusted.Post {
 			code(v.Branch),
 		)
 		if v.Task.Turns > 0 {
-			fmt.Fprintf(&b, ", %s", plural(v.Task.Turns, "turn"))
+			fmt.Fprintf(&b, ", %s", phrase.Count(v.Task.Turns, "turn"))
 		}
 		b.WriteString(".\n\n")
 	}

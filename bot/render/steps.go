@@ -9,6 +9,7 @@ import (
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/phrase"
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
@@ -223,7 +224,7 @@ func pushSteps(s *session.Push) []step {
 		out = append(out, step{text: text, how: asMarkdown, bad: s.How == session.SentPatch})
 	}
 	if len(s.Held) > 0 {
-		out = append(out, step{text: "Left " + plural(len(s.Held), "workflow file") + " out of the push", how: asMarkdown})
+		out = append(out, step{text: "Left " + phrase.Count(len(s.Held), "workflow file") + " out of the push", how: asMarkdown})
 	}
 	return out
 }
@@ -263,13 +264,13 @@ func timeline(moments []session.Moment, room int) []untrusted.Fold {
 	for i := len(list) - 1; i >= 0; i-- {
 		s := list[i].String()
 		if size += len(s) + 1; size > room {
-			lines = append(lines, "- … "+plural(i+1, "earlier step"))
+			lines = append(lines, "- … "+phrase.Count(i+1, "earlier step"))
 			break
 		}
 		lines = append(lines, s)
 	}
 	slices.Reverse(lines)
-	return []untrusted.Fold{{Title: plural(len(list), "step"), Text: strings.Join(lines, "\n")}}
+	return []untrusted.Fold{{Title: phrase.Count(len(list), "step"), Text: strings.Join(lines, "\n")}}
 }
 
 func total(files []session.FileChange) (added, removed int) {

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/policy/phrase"
 )
 
 // third matches words in which the bot is a third person: the agent, the bot, or a session that acts.
@@ -85,7 +86,7 @@ func TestCountsOnce(t *testing.T) {
 	for _, files := range []int{1, 2} {
 		s := sample(session.PhaseDone, files, 1)
 		text := posted(Progress(s, Links{}))
-		if n := strings.Count(text, plural(files, "file")+" changed"); n != 1 {
+		if n := strings.Count(text, phrase.Count(files, "file")+" changed"); n != 1 {
 			t.Errorf("%d files are counted %d times in\n%s", files, n, text)
 		}
 		if !strings.Contains(text, "\nChanged:\n\n- `a.go` +3 −1") { // a list of its own, apart from the one above

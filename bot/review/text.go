@@ -7,6 +7,7 @@ import (
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/policy/pattern"
+	"github.com/handrail-bot/handrail/policy/phrase"
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
@@ -104,13 +105,13 @@ func (in input) count(r review) string {
 	case on+here == 0:
 		return "No findings."
 	case here == 0:
-		return fmt.Sprintf("%s, on the lines.", findings(on))
+		return fmt.Sprintf("%s, on the lines.", phrase.Count(on, "finding"))
 	case on == 0 && len(in.Files) == 0: // an issue has no diff
-		return findings(here) + "."
+		return phrase.Count(here, "finding") + "."
 	case on == 0:
-		return fmt.Sprintf("%s, on lines outside the diff.", findings(here))
+		return fmt.Sprintf("%s, on lines outside the diff.", phrase.Count(here, "finding"))
 	}
-	return fmt.Sprintf("%s: %d on the lines, %d here.", findings(on+here), on, here)
+	return fmt.Sprintf("%s: %d on the lines, %d here.", phrase.Count(on+here, "finding"), on, here)
 }
 
 func allOf(files int) string {
@@ -118,13 +119,6 @@ func allOf(files int) string {
 		return "both files"
 	}
 	return fmt.Sprintf("all %d files", files)
-}
-
-func findings(n int) string {
-	if n == 1 {
-		return "1 finding"
-	}
-	return fmt.Sprintf("%d findings", n)
 }
 
 // Coverage names the unread files, and why they are unread. It is empty if that needs no

@@ -14,6 +14,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/llm"
 	"github.com/handrail-bot/handrail/agent/llm/toolcall"
 	"github.com/handrail-bot/handrail/agent/prompt"
+	"github.com/handrail-bot/handrail/policy/phrase"
 )
 
 // Diagnosis is the result of an examination. `doctor` prints it as JSON.
@@ -356,13 +357,7 @@ func (x *exam) reads(tool string, args json.RawMessage, name string) bool {
 	return canonical == "read_file" && json.Unmarshal(args, &got) == nil && strings.TrimPrefix(got.Path, "./") == name
 }
 
-func clip(s string) string {
-	s = strings.Join(strings.Fields(s), " ")
-	if r := []rune(s); len(r) > 120 {
-		return string(r[:120]) + "…"
-	}
-	return s
-}
+func clip(s string) string { return phrase.Short(strings.Join(strings.Fields(s), " "), 121) }
 
 // advise adds the consequences of the findings for sessions.
 func (x *exam) advise() {

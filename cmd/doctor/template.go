@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/handrail-bot/handrail/policy/phrase"
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
@@ -95,10 +96,5 @@ func (r *Trial) ReportNoRoles(s ModelInfo) {
 
 // clipAnswer shortens a text to fit into a sentence.
 func clipAnswer(s string) string {
-	const most = 60
-	s = strings.Join(strings.Fields(s), " ")
-	if r := []rune(s); len(r) > most {
-		return string(r[:most]) + "…"
-	}
-	return s
+	return phrase.Short(strings.Join(strings.Fields(s), " "), 61)
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/handrail-bot/handrail/cmd/door"
 	"github.com/handrail-bot/handrail/gitops"
 	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/phrase"
 )
 
 type doctorLanguagesCmd struct {
@@ -99,11 +100,7 @@ func languageFindings(engine string, states []workspace.ServerState) (out []doct
 	}
 	for _, s := range states {
 		f := doctor.Finding{Name: s.Server, Millis: s.Start.Milliseconds()}
-		files := fmt.Sprintf("%d files", s.Files)
-		if s.Files == 1 {
-			files = "1 file"
-		}
-		files += " (" + strings.Join(s.Extensions, ", ") + ")"
+		files := phrase.Count(s.Files, "file") + " (" + strings.Join(s.Extensions, ", ") + ")"
 		switch {
 		case !s.Installed:
 			f.Detail = "is not installed, for " + files

@@ -1,12 +1,10 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"log/slog"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -20,7 +18,7 @@ func TestWatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var bad atomic.Pointer[string]
 		var asked, back atomic.Int64
-		var log lines
+		var log syncBuffer
 		w := newReadiness(readyConfig{
 			Parts: []readyPart{{"GitHub", func(context.Context) error {
 				asked.Add(1)
@@ -76,24 +74,6 @@ func TestWatch(t *testing.T) {
 		stop()
 		<-ended
 	})
-}
-
-// lines is a log that may be read while it is written.
-type lines struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lines) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lines) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
 }
 
 // The server is not ready from the moment at which work found a part away, and not only

@@ -19,6 +19,7 @@ import (
 	"github.com/handrail-bot/handrail/cmd/door"
 	"github.com/handrail-bot/handrail/gitops/flock"
 	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/phrase"
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
@@ -205,12 +206,7 @@ func Words(name string) (out []string) {
 
 // Title returns the first line of a task, shortened and safe to print.
 func Title(text string) string {
-	text, _, _ = strings.Cut(strings.TrimSpace(text), "\n")
-	const most = 60
-	if r := []rune(text); len(r) > most {
-		text = string(r[:most-1]) + "…"
-	}
-	return untrusted.EscapeLine(text)
+	return untrusted.EscapeLine(phrase.Short(phrase.FirstLine(text), 60))
 }
 
 // logOf is the log of a session, locked for this process.

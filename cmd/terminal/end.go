@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/policy/phrase"
+	"github.com/handrail-bot/handrail/policy/shell"
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
@@ -13,10 +15,7 @@ import (
 func Command(words ...string) string {
 	out := []string{"handrail"}
 	for _, w := range words {
-		if w == "" || strings.Trim(w, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:@,+") != "" {
-			w = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
-		}
-		out = append(out, w)
+		out = append(out, shell.Quote(w))
 	}
 	return strings.Join(out, " ")
 }
@@ -94,7 +93,7 @@ func (t *Terminal) kept(task session.Task, files []session.FileChange) {
 		t.Say("No file was changed so far; the conversation is kept.")
 		return
 	}
-	t.Say("Kept: %s on branch %s", plural(len(files), "changed file"), task.Branch)
+	t.Say("Kept: %s on branch %s", phrase.Count(len(files), "changed file"), task.Branch)
 }
 
 // ending prints the status of the run with its turns, time and tokens.
@@ -114,7 +113,7 @@ func (t *Terminal) ending(task session.Task, out session.Outcome, end string) {
 		t.Say(
 			"\n%s after %s in %s%s",
 			end,
-			plural(out.Turns, "turn"),
+			phrase.Count(out.Turns, "turn"),
 			t.clock().Sub(t.start).Round(10*time.Millisecond),
 			used,
 		)
@@ -141,11 +140,4 @@ func (t *Terminal) result(task session.Task, nothing bool) {
 	t.Say("  %s     shows it", Command("diff", task.Session))
 	t.Say("  %s    applies it to your files", Command("apply", task.Session))
 	t.Say("  %s     undoes the last step", Command("undo", task.Session))
-}
-
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }

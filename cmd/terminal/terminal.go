@@ -22,6 +22,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/policy/phrase"
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
@@ -462,13 +463,7 @@ func (t *Terminal) list(now []session.Todo) (out []string) {
 	return out
 }
 
-func firstLineOf(s string) string {
-	s, _, _ = strings.Cut(strings.TrimSpace(s), "\n")
-	if r := []rune(s); len(r) > 160 {
-		return string(r[:160]) + "…"
-	}
-	return s
-}
+func firstLineOf(s string) string { return phrase.Short(phrase.FirstLine(s), 161) }
 
 // Limits for the output of a failed command: the number of last lines, and runes per
 // line.
@@ -493,9 +488,7 @@ func lastLinesOf(content string) string {
 		lines = append(lines, missing)
 	}
 	for i, line := range lines {
-		if r := []rune(line); len(r) > maxLineRunes {
-			lines[i] = string(r[:maxLineRunes]) + "…"
-		}
+		lines[i] = phrase.Short(line, maxLineRunes)
 	}
 	return strings.Join(lines, "\n")
 }

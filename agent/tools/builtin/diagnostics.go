@@ -12,6 +12,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/tools"
 	"github.com/handrail-bot/handrail/agent/workspace"
 	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/shell"
 )
 
 // Limits of get_diagnostics.
@@ -39,19 +40,12 @@ func checkerOf(name string) string {
 				continue
 			}
 			if strings.Contains(c.line, "%s") {
-				return fmt.Sprintf(c.line, quoted(path.Dir(name)))
+				return fmt.Sprintf(c.line, shell.Quote(path.Dir(name)))
 			}
 			return c.line
 		}
 	}
 	return ""
-}
-
-func quoted(s string) string {
-	if strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-/") == "" {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
 func diagnostics(k *tools.Kit) tools.Tool {

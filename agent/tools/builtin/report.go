@@ -12,7 +12,6 @@ package builtin
 import (
 	"context"
 	_ "embed" // the description
-	"fmt"
 	"strings"
 	"unicode/utf8"
 
@@ -195,11 +194,4 @@ func cut(s string, n int) string {
 		return s
 	}
 	return strings.TrimSpace(string([]rune(s)[:n-1])) + "…"
-}
-
-func lines(n int) string {
-	if n == 1 {
-		return "1 line"
-	}
-	return fmt.Sprintf("%d lines", n)
 }

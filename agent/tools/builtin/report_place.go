@@ -9,6 +9,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/agent/tools"
 	"github.com/handrail-bot/handrail/policy/pattern"
+	"github.com/handrail-bot/handrail/policy/phrase"
 )
 
 const maxFile = 4 << 20
@@ -38,7 +39,7 @@ func (r reporter) place(
 	case f.Last()-f.Line >= maxSpan:
 		return nil, nil, a.Wrong(
 			"a finding about %s is about none of them: name the few that are wrong, at most %d",
-			lines(f.Last()-f.Line+1),
+			phrase.Count(f.Last()-f.Line+1, "line"),
 			maxSpan,
 		)
 	}
@@ -68,7 +69,7 @@ func (r reporter) place(
 		return nil, nil, a.Wrong(
 			"%s has %s, so there is no line %d; read it again for the right number",
 			f.Path,
-			lines(len(text)),
+			phrase.Count(len(text), "line"),
 			f.Last(),
 		)
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/tools"
 	"github.com/handrail-bot/handrail/agent/workspace"
 	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/shell"
 )
 
 //go:embed run_terminal_command.md
@@ -174,15 +175,9 @@ func argvOf(a tools.Args) (string, bool) {
 		return "", false
 	}
 	for i, word := range list {
-		if word == "" || strings.ContainsFunc(word, needsQuotes) || i == 0 && strings.Contains(word, "=") {
-			list[i] = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
-		}
+		list[i] = shell.Quote(word)
 	}
 	return strings.Join(list, " "), true
-}
-
-func needsQuotes(r rune) bool {
-	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("-_./:=,@%+", r)
 }
 
 // seconds reads a number of seconds, or a duration such as "30s" or "2m".

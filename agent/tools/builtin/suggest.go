@@ -15,6 +15,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/agent/tools"
 	"github.com/handrail-bot/handrail/policy/pattern"
+	"github.com/handrail-bot/handrail/policy/phrase"
 )
 
 // suggest tries a suggestion on the file. A suggestion that does not apply, changes
@@ -45,7 +46,7 @@ func suggest(a tools.Args, f *session.Finding, text []string) (note string, err 
 	case strings.ReplaceAll(applied.Text, "\r\n", "\n") == strings.ReplaceAll(before, "\r\n", "\n"):
 		return leftOut("it is what stands there already"), nil
 	case to-(f.Line-1) > 2*maxSpan:
-		return leftOut(fmt.Sprintf("it has %s, and more than %d are no suggestion", lines(to-f.Line+1), 2*maxSpan)), nil
+		return leftOut(fmt.Sprintf("it has %s, and more than %d are no suggestion", phrase.Count(to-f.Line+1, "line"), 2*maxSpan)), nil
 	}
 	if err := checkSyntax(swap{f.Path, before, applied.Text, old, with}); err != nil { //control:suggestion-parses
 		return leftOut("the file would not parse with it: " + err.Error()), nil
