@@ -264,7 +264,7 @@ func (p *applier) choose(h hunk, starts []int) (int, error) {
 // checkOnce returns an error if a block fits in one place only because of an earlier block
 // of the same edit. The blocks may have been written for the original file.
 func (p *applier) checkOnce(h hunk) error {
-	if !h.block || h.start > 0 || p.index < 2 {
+	if !h.block || h.start > 0 || p.index < 2 { //control:once-in-the-original
 		return nil
 	}
 	was := document{lines: p.before}

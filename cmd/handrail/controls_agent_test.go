@@ -120,6 +120,7 @@ var controlsOfAgent = []control{
 	{"made-once", "false", "./agent/tools/builtin", "TestMadeOnce"},
 	{"broken-is-not-done", "value false", "./agent", "TestInsistsOnRed"},
 	{"syntax-told", "false", "./agent/tools/builtin", "TestSyntaxIsTold"},
+	{"once-in-the-original", "true", "./agent/patch", "TestCorpus"},
 	{"sketch-places", "false", "./agent/patch", "TestSettle"},
 	{"sketch-anchor-stays", "false", "./agent/patch", "TestSettle"},
 	{"merge-parses", "value false", "./agent/tools/builtin", "TestMergedSketch"},
