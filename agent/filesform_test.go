@@ -503,6 +503,35 @@ func TestEndlessTests(t *testing.T) {
 	}
 }
 
+// Tests that are ended by timeout(1), the kernel or a supervisor show as little as those that Handrail ends. Any
+// other exit code above 128 is a failure of their own.
+func TestEndedByOthers(t *testing.T) {
+	for _, tt := range []struct {
+		base, now int
+		want      session.Status
+	}{
+		{124, 124, session.StatusDone},
+		{137, 137, session.StatusDone},
+		{143, 143, session.StatusDone},
+		{-1, 137, session.StatusDone},
+		{124, -1, session.StatusDone},
+		{0, 124, session.StatusFailed},
+		{1, 137, session.StatusFailed},
+		{139, 139, session.StatusFailed},
+	} {
+		b := filesBench(t, "\n- {text: \"a.txt\\n```\\none\\n2\\n```\\n\", repeat: true}\n")
+		b.cfg.Tests = []string{"timeout 5 sh check.sh"}
+		b.cfg.RunTests = func(_ context.Context, commit string, lines []string) (session.Verified, error) {
+			run := &session.TestRun{Line: lines[0], Exit: tt.base}
+			if strings.Contains(b.states.trees[commit]["a.txt"], "2") {
+				run.Exit = tt.now
+			}
+			return session.Verified{Tests: run}, nil
+		}
+		b.must(tt.want)
+	}
+}
+
 // In a project without tests a build that failed meanwhile and succeeds now leaves the work as it is
 // everywhere without tests. Tests that are gone are no success.
 func TestNoTestsAsBefore(t *testing.T) {

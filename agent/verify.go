@@ -102,7 +102,8 @@ func (f *finisher) checkTests(ctx context.Context) (*session.Outcome, bool, erro
 	if err != nil {
 		return nil, false, err
 	}
-	if was.Failed() && now.Tests.Exit == was.Tests.Exit && cannotRun(now) && cannotRun(was) {
+	alike := was.Failed() && (now.Tests.Exit == was.Tests.Exit || wasKilled(now) && wasKilled(was))
+	if alike && cannotRun(now) && cannotRun(was) {
 		return nil, false, nil // the tests cannot run here, with or without the change
 	}
 	if was.Failed() && !f.model.weak() && f.model.form != llm.FormFiles && f.claims.red > 0 && !broken(now, was) {
@@ -200,8 +201,11 @@ func (f *finisher) takeBack(ctx context.Context, note *session.Note) error {
 	return f.record(ctx, append(events, session.NewEvent(session.TypeCheckpoint, f.Turns, saved.checkpoint(f.Published)))...)
 }
 
-// wasKilled reports whether the tests were ended, usually for their time limit.
-func wasKilled(v *session.Verified) bool { return v.Tests.Exit < 0 }
+// wasKilled reports whether the tests were ended, usually for their time limit: by Handrail, by timeout(1), or
+// by SIGKILL or SIGTERM as a shell tells of them.
+func wasKilled(v *session.Verified) bool {
+	return v.Tests.Exit < 0 || slices.Contains([]int{124, 128 + 9, 128 + 15}, v.Tests.Exit) //control:ended-by-others
+}
 
 // verb describes failing tests, behind "the tests".
 func verb(v *session.Verified) string {

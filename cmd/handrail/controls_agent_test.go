@@ -110,6 +110,7 @@ var controlsOfAgent = []control{
 	{"tried-needs-no-reason", "false", "./agent", "TestReasonAfterARefusedEdit"},
 	{"sample-is-no-file", "true", "./agent", "TestWorkedTask"},
 	{"endless-tests", "false", "./agent", "TestEndlessTests"},
+	{"ended-by-others", "value v.Tests.Exit < 0", "./agent", "TestEndedByOthers"},
 	{"no-tests-as-before", "false", "./agent", "TestNoTestsAsBefore"},
 	{"tiny-tries", "false", "./agent", "TestTriesEnd"},
 	{"tries-end", "value tries > 99+most", "./agent", "TestTriesEnd"},
