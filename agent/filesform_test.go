@@ -532,6 +532,32 @@ func TestEndedByOthers(t *testing.T) {
 	}
 }
 
+// Tests that end neither before nor after the change, but show a failure that they did not show before, are red.
+func TestFailureBeforeTheKill(t *testing.T) {
+	for _, tt := range []struct {
+		base, now session.TestsSay
+		want      session.Status
+	}{
+		{"", session.TestsFailed, session.StatusFailed},
+		{session.TestsFailed, session.TestsFailed, session.StatusDone},
+		{session.TestsFailed, "", session.StatusDone},
+	} {
+		b := filesBench(t, "\n- {text: \"a.txt\\n```\\none\\n2\\n```\\n\", repeat: true}\n")
+		b.cfg.Tests = []string{"sh check.sh"}
+		b.cfg.RunTests = func(_ context.Context, commit string, lines []string) (session.Verified, error) {
+			run := &session.TestRun{Line: lines[0], Exit: -1, Says: tt.base}
+			if strings.Contains(b.states.trees[commit]["a.txt"], "2") {
+				run.Says = tt.now
+			}
+			return session.Verified{Tests: run}, nil
+		}
+		if out := b.must(tt.want); tt.want == session.StatusFailed && out.Reason !=
+			"Not done: the tests fail. `sh check.sh` was killed before it ended, with a failure in its output that was not there before. The work is kept, and shown as it is." {
+			t.Error(out.Reason)
+		}
+	}
+}
+
 // In a project without tests a build that failed meanwhile and succeeds now leaves the work as it is
 // everywhere without tests. Tests that are gone are no success.
 func TestNoTestsAsBefore(t *testing.T) {

@@ -102,8 +102,9 @@ func (f *finisher) checkTests(ctx context.Context) (*session.Outcome, bool, erro
 	if err != nil {
 		return nil, false, err
 	}
-	alike := was.Failed() && (now.Tests.Exit == was.Tests.Exit || wasKilled(now) && wasKilled(was))
-	if alike && cannotRun(now) && cannotRun(was) {
+	alike := was.Failed() && (now.Tests.Exit == was.Tests.Exit || now.Tests.Killed() && was.Tests.Killed())
+	fault := now.Tests.Says == session.TestsFailed && was.Tests != nil && was.Tests.Says != session.TestsFailed && alike
+	if alike && cannotRun(now) && cannotRun(was) && !fault { //control:fault-before-the-kill
 		return nil, false, nil // the tests cannot run here, with or without the change
 	}
 	if was.Failed() && !f.model.weak() && f.model.form != llm.FormFiles && f.claims.red > 0 && !broken(now, was) {
@@ -121,10 +122,13 @@ func (f *finisher) checkTests(ctx context.Context) (*session.Outcome, bool, erro
 	if f.claims.red >= maxRed || f.meter.turnsLeft() <= 1 || f.tired() {
 		out := f.summarize(ctx, session.StatusFailed, "")
 		ended := fmt.Sprintf("ended with exit code %d", now.Tests.Exit)
-		if wasKilled(now) {
+		if now.Tests.Killed() {
 			ended = "was killed before it ended"
 		}
-		if was.Failed() && wasKilled(was) == wasKilled(now) {
+		switch {
+		case fault:
+			ended += ", with a failure in its output that was not there before"
+		case was.Failed() && was.Tests.Killed() == now.Tests.Killed():
 			ended += ", as before the change"
 		}
 		out.Reason = fmt.Sprintf("Not done: the tests %s. `%s` %s. The work is kept, and shown as it is.",
@@ -137,10 +141,10 @@ func (f *finisher) checkTests(ctx context.Context) (*session.Outcome, bool, erro
 		switch {
 		case f.talk.hidden != "":
 			said = "The tests failed with your last attempt. They said:\n\n" + outputOf(now)
-			if wasKilled(now) {
+			if now.Tests.Killed() {
 				said = "The tests did not end with your last attempt."
 			}
-		case was.Failed() && !wasKilled(was):
+		case was.Failed() && !was.Tests.Killed():
 			said = testsSay(was)
 		}
 		return nil, true, f.startAnew(ctx, said, hide)
@@ -201,15 +205,9 @@ func (f *finisher) takeBack(ctx context.Context, note *session.Note) error {
 	return f.record(ctx, append(events, session.NewEvent(session.TypeCheckpoint, f.Turns, saved.checkpoint(f.Published)))...)
 }
 
-// wasKilled reports whether the tests were ended, usually for their time limit: by Handrail, by timeout(1), or
-// by SIGKILL or SIGTERM as a shell tells of them.
-func wasKilled(v *session.Verified) bool {
-	return v.Tests.Exit < 0 || slices.Contains([]int{124, 128 + 9, 128 + 15}, v.Tests.Exit) //control:ended-by-others
-}
-
 // verb describes failing tests, behind "the tests".
 func verb(v *session.Verified) string {
-	if wasKilled(v) {
+	if v.Tests.Killed() && v.Tests.Says == "" {
 		return "do not end"
 	}
 	return "fail"
@@ -217,7 +215,7 @@ func verb(v *session.Verified) string {
 
 // cannotRun reports whether a program or a module was missing, or the tests were killed: they show nothing.
 func cannotRun(v *session.Verified) bool {
-	if wasKilled(v) { //control:endless-tests
+	if v.Tests.Killed() { //control:endless-tests
 		return true
 	}
 	if v.Tests.Exit == 126 || v.Tests.Exit == 127 {

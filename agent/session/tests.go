@@ -2,6 +2,7 @@ package session
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,7 +15,7 @@ type TestsSay string
 // The meanings of outputs.
 const (
 	TestsNone   TestsSay = "none"   // no test ran
-	TestsFailed TestsSay = "failed" // a test failed, although the exit status is 0
+	TestsFailed TestsSay = "failed" // a test failed, although the exit status is 0 or the run was killed
 	TestsSilent TestsSay = "silent" // nothing shows that a test ran
 )
 
@@ -34,6 +35,12 @@ func (t *TestRun) Passed() bool { return t.Exit == 0 && !t.Unknown && t.Says == 
 // status. A run without a test neither passed nor failed.
 func (t *TestRun) Failed() bool {
 	return !t.Passed() && !t.CutOff && t.Says != TestsNone && t.Says != TestsSilent //control:sigpipe-is-no-failure
+}
+
+// Killed reports whether the tests were ended, usually for their time limit: by Handrail, by timeout(1), or
+// by SIGKILL or SIGTERM as a shell tells of them.
+func (t *TestRun) Killed() bool {
+	return t.Exit < 0 || slices.Contains([]int{124, 128 + 9, 128 + 15}, t.Exit) //control:ended-by-others
 }
 
 // maxTestLine is the maximum length of a displayed command line, in characters.
@@ -61,7 +68,7 @@ func (t *TestRun) How() string {
 	case TestsSilent:
 		how += ", but the output does not show that a test ran"
 	case TestsFailed:
-		how += ", but the output shows a failure"
+		how += map[bool]string{true: ", and", false: ", but"}[t.Killed()] + " the output shows a failure"
 	}
 	return how
 }

@@ -103,7 +103,7 @@ func Find(line string, res workspace.CommandResult, known []string) *session.Tes
 		if counts(line, -1, known, "") == never {
 			return nil
 		}
-		return &session.TestRun{Line: line, Exit: -1}
+		return ended(line, res.Output)
 	}
 	var found *session.TestRun
 	for _, c := range ends(line, res.Exit, res.Pipeline) {
@@ -129,10 +129,16 @@ func Of(line string, res workspace.CommandResult) *session.TestRun {
 	}
 	run := &session.TestRun{Line: line, Exit: res.Exit}
 	if res.TimedOut || res.Exit < 0 {
-		run.Exit = -1
-		return run
+		return ended(line, res.Output)
 	}
 	run.Says = says(run, line, res.Output)
+	return run
+}
+
+// ended returns a run that was killed. A failure before that counts.
+func ended(line, output string) *session.TestRun {
+	run := &session.TestRun{Line: line, Exit: -1}
+	run.Says = says(run, line, output)
 	return run
 }
 
@@ -145,7 +151,9 @@ func says(run *session.TestRun, line, output string) session.TestsSay {
 	}
 	_, program := certainty(run.Line, nil)
 	switch {
-	case run.CutOff, run.Exit == 126, run.Exit == 127:
+	case run.Killed() && say == session.TestsFailed: //control:failed-before-the-kill
+		return say
+	case run.CutOff, run.Exit == 126, run.Exit == 127, run.Killed():
 		return ""
 	case say == session.TestsNone: //control:no-test-ran
 		return say

@@ -171,3 +171,20 @@ func TestOther(t *testing.T) {
 		t.Errorf("in the background: %+v", run)
 	}
 }
+
+// TestKilledAfterAFailure: a run that was killed failed if its output shows a failure, and says nothing otherwise.
+func TestKilledAfterAFailure(t *testing.T) {
+	for output, want := range map[string]session.TestsSay{
+		"=== RUN   TestA\n--- FAIL: TestA (0.00s)\n    a_test.go:5: 1\n=== RUN   TestB\n": session.TestsFailed,
+		"=== RUN   TestA\n--- PASS: TestA (0.00s)\n=== RUN   TestB\n":                     "",
+		"": "",
+	} {
+		for _, res := range []workspace.CommandResult{{TimedOut: true, Output: output}, {Exit: -1, Output: output}, {Exit: 124, Output: output}, {Exit: 137, Output: output}} {
+			for _, line := range []string{"go test -v ./...", "timeout 5 sh check.sh"} {
+				if run := Of(line, res); run.Says != want || !run.Failed() || !run.Killed() {
+					t.Errorf("%s, %+v: %+v, want %q", line, res, run, want)
+				}
+			}
+		}
+	}
+}

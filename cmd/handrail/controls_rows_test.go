@@ -154,7 +154,7 @@ agent.TestReadingEnds: reading-begins-anew
 agent.TestLastTestRunCounts: sigpipe-is-no-failure tests-are-old known-tests tests-run-nothing
     unknown-runner-proves-nothing tests-are-told
 testrun.TestEnds: pipeline-ends
-agent.TestRedIsNotDone: endless-tests tests-pass-the-gate broken-is-not-done tries-end cut-is-taken-back sample-is-no-file
+agent.TestRedIsNotDone: fault-before-the-kill failed-before-the-kill endless-tests tests-pass-the-gate broken-is-not-done tries-end cut-is-taken-back sample-is-no-file
 ollama.TestDroppedCall: other-calls-ran garbled-before-dead page-is-no-answer cut-is-told context-cut
     older-calls name-in-pieces
 agent.TestAnswerInCircles: few-words said-twice-before file-a-third-time shown-repetition silence-is-said
@@ -162,7 +162,7 @@ agent.TestAnswerInCircles: few-words said-twice-before file-a-third-time shown-r
 agent.TestRunWaitsForTheServer: memory-is-waited-for outgrown-memory free-the-hung
 seat.TestTake: seat-given-back waiting-is-said waiting-is-free operators-window window-is-asked refused-cache
 agent.TestStuckSessionEnds: cut-off-is-no-repetition mistakes-by-answers forgotten-calls
-builtin.TestEditsByHand: no-prose-in-code
+builtin.TestEditsByHand: no-prose-in-code once-in-the-original
 agent.TestUnseenIsNotReplaced: no-other-file methods-stay no-invented-folder exports-stay unused-import only-the-function
 builtin.TestEncodingIsKept: case-asks-back
 builtin.TestOneWrongCharacter: syntax-told faults-are-told most-lines-stay edits-keep-syntax broken-is-taken-back made-once
