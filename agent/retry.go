@@ -386,7 +386,10 @@ func (f *finisher) onlyBlank(last entry) bool {
 		var args struct {
 			Content string `json:"content"`
 		}
-		if json.Unmarshal(c.Arguments, &args) != nil || i < 0 || view[i].Part || withoutBlank(view[i].Text) != withoutBlank(args.Content) {
+		if json.Unmarshal(c.Arguments, &args) != nil || i < 0 || view[i].Part {
+			return false
+		}
+		if withoutBlank(view[i].Text) != withoutBlank(args.Content) {
 			return false
 		}
 		again := false

@@ -202,7 +202,8 @@ func (f *finisher) takeBack(ctx context.Context, note *session.Note) error {
 	if note != nil {
 		events = append(events, session.NewEvent(session.TypeNote, f.Turns, *note))
 	}
-	return f.record(ctx, append(events, session.NewEvent(session.TypeCheckpoint, f.Turns, saved.checkpoint(f.Published)))...)
+	events = append(events, session.NewEvent(session.TypeCheckpoint, f.Turns, saved.checkpoint(f.Published)))
+	return f.record(ctx, events...)
 }
 
 // verb describes failing tests, behind "the tests".
