@@ -4,11 +4,14 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"maps"
 	"path"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
 // importsOf returns the imports of a Go file or a part of it, by the name that code uses, and its text
@@ -43,7 +46,7 @@ func importsOf(text string) (imports map[string]string, rest string) {
 }
 
 // version matches the last element of a module's path that is no name.
-var version = regexp.MustCompile(`^v\d+$`)
+var version = pattern.Lazy(`^v\d+$`)
 
 // importSpec returns the name that an import has in code, and its line.
 func importSpec(spec ast.Spec) (name, line string, ok bool) {
@@ -55,7 +58,7 @@ func importSpec(spec ast.Spec) (name, line string, ok bool) {
 	if err != nil {
 		return "", "", false
 	}
-	if name = path.Base(of); version.MatchString(name) {
+	if name = path.Base(of); version().MatchString(name) {
 		name = path.Base(path.Dir(of))
 	}
 	if s.Name == nil {
@@ -70,16 +73,17 @@ func mendImports(had []string, before, text string) []string {
 	was, code := importsOf(strings.Join(had, "\n"))
 	_, old := importsOf(before)
 	more, _ := importsOf(text)
-	for name, line := range was {
-		if uses(old, name) && !uses(code, name) { //control:unused-import
-			had = slices.DeleteFunc(had, func(l string) bool {
-				return strings.TrimSpace(strings.TrimPrefix(l, "import ")) == line
-			})
+	for _, name := range slices.Sorted(maps.Keys(was)) {
+		at := slices.IndexFunc(had, func(l string) bool {
+			return strings.TrimSpace(strings.TrimPrefix(l, "import ")) == was[name]
+		})
+		if at >= 0 && uses(old, name) && !uses(code, name) { //control:unused-import
+			had = slices.Delete(had, at, at+1)
 		}
 	}
-	for name, line := range more {
+	for _, name := range slices.Sorted(maps.Keys(more)) {
 		if was[name] == "" && uses(code, name) {
-			had = addGoImport(had, line)
+			had = addGoImport(had, more[name])
 		}
 	}
 	return had
