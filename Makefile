@@ -208,9 +208,9 @@ open-projects:
 # A model of a real server (OLLAMA_HOST, or HANDRAIL_BASE_URL) mends real faults, and
 # docs/models.md gets a row. Without MODEL=… it says which models there are. With SERVERS=dir (handrail lsp install
 # --into dir) here and in ladder the model has the tools that ask language servers, and with DONE=file a run that
-# was ended goes on.
+# was ended goes on. WALL=time is the limit for one fault, 15 minutes if it is not set.
 models:
-	@$(GO) test ./cmd/handrail -count=1 -run '^TestModels$$' -v -timeout 48h -args -success.real -success.model='$(MODEL)' -success.tasks=$(or $(TASKS),0) -success.only='$(ONLY)' -success.workspace=$(or $(WORKSPACE),auto) -contest.done='$(if $(DONE),$(abspath $(DONE)))' -contest.servers='$(if $(SERVERS),$(abspath $(SERVERS)))' $(QUIET)
+	@$(GO) test ./cmd/handrail -count=1 -run '^TestModels$$' -v -timeout 48h -args -success.real -success.model='$(MODEL)' -success.tasks=$(or $(TASKS),0) -success.only='$(ONLY)' -success.workspace=$(or $(WORKSPACE),auto) -success.wall=$(or $(WALL),15m) -contest.done='$(if $(DONE),$(abspath $(DONE)))' -contest.servers='$(if $(SERVERS),$(abspath $(SERVERS)))' $(QUIET)
 
 # A model of a real server does the 36 tasks of testdata/ladder, and programs of others (PEERS=aider,ask)
 # with it beside Handrail. SIDE=tune is the half that may be looked at, SIDE=decide the other one;

@@ -55,6 +55,9 @@ func TestModels(t *testing.T) {
 	if *successFlags.only != "" {
 		command += " ONLY=" + *successFlags.only
 	}
+	if c.wall != faultTime {
+		command += " WALL=" + c.wall.String()
+	}
 	if c.workspace != "auto" {
 		command += " WORKSPACE=" + c.workspace
 	}

@@ -23,6 +23,9 @@ import (
 	"github.com/handrail-bot/handrail/agent/session"
 )
 
+// faultTime is the default limit for one fault.
+const faultTime = 15 * time.Minute
+
 var successFlags = struct {
 	model, workspace, only *string
 	real                   *bool
@@ -36,7 +39,7 @@ var successFlags = struct {
 	tasks:     flag.Int("success.tasks", 0, "how many faults; 0 for all"),
 	seed:      flag.Int("success.seed", 1, "of the bad models"),
 	rate:      flag.Int("success.rate", -1, "only bad models that spoil so many of 100 turns"),
-	wall:      flag.Duration("success.wall", 15*time.Minute, "for one fault"),
+	wall:      flag.Duration("success.wall", faultTime, "for one fault"),
 }
 
 // score is what one session came to.
