@@ -214,7 +214,7 @@ func (l *lib) verdict(ctx context.Context, dir string, left func(path string) (s
 			return 0, false, "", err
 		}
 	}
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, 3*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "sh", "-c", l.judge)
 	cmd.Dir, cmd.WaitDelay = dir, time.Second
